@@ -1,0 +1,104 @@
+# What every room's CMakeLists.txt uses.
+
+set(HALTPOLL_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them; empty for none")
+
+add_library(haltpoll_options INTERFACE)
+target_compile_options(haltpoll_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+option(HALTPOLL_WERROR "Warnings are errors" ON)
+if(HALTPOLL_WERROR)
+  target_compile_options(haltpoll_options INTERFACE -Werror)
+endif()
+if(HALTPOLL_SANITIZE)
+  add_compile_options(-fsanitize=${HALTPOLL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${HALTPOLL_SANITIZE})
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# haltpoll_room(NAME [SOURCES ...] [DEPENDS rooms...] [LIBS ...]): the room's library, haltpoll::NAME. Without sources it
+# is headers only. Only include/ is visible to others.
+function(haltpoll_room name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LIBS" ${ARGN})
+  if(arg_SOURCES)
+    add_library(haltpoll_${name} STATIC ${arg_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(haltpoll_${name} PRIVATE $<BUILD_INTERFACE:haltpoll_options>)
+    target_include_directories(haltpoll_${name} PRIVATE src)
+  else()
+    add_library(haltpoll_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(haltpoll::${name} ALIAS haltpoll_${name})
+  set_target_properties(haltpoll_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(haltpoll_${name} ${scope} cxx_std_20)
+  target_include_directories(haltpoll_${name} ${scope}
+    $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  list(TRANSFORM arg_DEPENDS PREPEND haltpoll::)
+  target_link_libraries(haltpoll_${name} ${scope} ${arg_DEPENDS} ${arg_LIBS})
+  haltpoll_headers_alone(${name})
+endfunction()
+
+# Every public header of the room compiles alone.
+function(haltpoll_headers_alone name)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include
+    ${CMAKE_CURRENT_SOURCE_DIR}/include/*.hpp)
+  set(units)
+  foreach(header ${headers})
+    string(MAKE_C_IDENTIFIER ${header} id)
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "#include <${header}>\n")
+    list(APPEND units ${unit})
+  endforeach()
+  if(units)
+    add_library(haltpoll_${name}_headers_alone OBJECT ${units})
+    target_link_libraries(haltpoll_${name}_headers_alone PRIVATE haltpoll::${name} haltpoll_options)
+  endif()
+endfunction()
+
+# GoogleTest from Debian's source package, so that it is built with our flags for every architecture.
+if(BUILD_TESTING)
+  add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+endif()
+
+# haltpoll_test(NAME SOURCES... [LIBS ...] [TIMEOUT s]): one GoogleTest binary, one ctest entry `NAME`. A skipped case
+# shows as "Skipped" with its reason in ctest's output, never as passed.
+function(haltpoll_test name)
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} haltpoll_options GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] [0-9]+ test.*\\[  PASSED  \\] 0 tests")
+  if(arg_TIMEOUT)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  endif()
+endfunction()
+
+# haltpoll_fuzz(NAME SOURCE [LIBS ...] [CORPUS dir]): a libFuzzer target, built where the compiler is clang, and under any compiler a
+# ctest entry that runs the corpus plus a bounded number of mutations through it (see cmake/fuzz_main.cpp).
+find_program(CLANGXX NAMES clang++-14 clang++)
+
+# haltpoll_bpf_object(NAME SOURCE DEPENDS headers...): NAME.bpf.o and, in the target's include directory, NAME.skel.h.
+find_program(BPFTOOL bpftool PATHS /usr/sbin /sbin)
+function(haltpoll_bpf_object name source)
+  cmake_parse_arguments(arg "" "" "INCLUDES" ${ARGN})
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.bpf.o)
+  set(skeleton ${CMAKE_CURRENT_BINARY_DIR}/skel/${name}.skel.h)
+  list(TRANSFORM arg_INCLUDES PREPEND -I)
+  add_custom_command(OUTPUT ${object} ${skeleton}
+    COMMAND ${CLANGXX} -std=c++20 -g -O2 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -target bpf ${arg_INCLUDES}
+      -MD -MF ${object}.d -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/skel
+    COMMAND ${BPFTOOL} gen skeleton ${object} name ${name} > ${skeleton}
+    DEPENDS ${source} DEPFILE ${object}.d VERBATIM)
+  add_custom_target(${name}_bpf DEPENDS ${object} ${skeleton})
+  add_library(${name}_skeleton INTERFACE)
+  add_dependencies(${name}_skeleton ${name}_bpf)
+  target_include_directories(${name}_skeleton SYSTEM INTERFACE ${CMAKE_CURRENT_BINARY_DIR}/skel)
+endfunction()
