@@ -3,7 +3,7 @@
 // kernel, replay); code that knows its governor when it is compiled uses that namespace directly.
 //
 // Parameters and state of all governors stand side by side rather than in a union: the structs live
-// in BPF maps and keep their default values, and the 80 bytes a union would save matter to nobody.
+// in BPF maps and keep their default values, and the bytes a union would save matter to nobody.
 #include "breakeven.hpp"
 #include "fixed.hpp"
 #include "governor.hpp"

@@ -19,7 +19,8 @@
 // (kernel/sched/idle.c). A *period* caller (wait, process, the BPF programs) asks once per idle
 // period, polls for `window_ns`, halts after a miss and reflects once, with both times. Both are
 // the same to a governor: a period ends with one reflect that carries the block time, and what a
-// timed-out poll alone would have told it is in that same outcome.
+// timed-out poll alone would have told it is in that same outcome. A period caller that is given a
+// latency limit of 0 must not halt after a miss either: it asks again, as the kernel does.
 //
 // Nothing here is thread safe: one `state` belongs to one CPU, thread or object at a time.
 #include "types.hpp"
