@@ -29,7 +29,7 @@ struct state {
   breakeven::state breakeven;
 };
 
-constexpr decision select(const params& p, state& s, const request& r) {
+[[gnu::always_inline]] constexpr decision select(const params& p, state& s, const request& r) {
   switch (p.which) {
     case kind::haltpoll: return haltpoll::select(p.haltpoll, s.haltpoll, r);
     case kind::host: return host::select(p.host, s.host, r);
@@ -39,7 +39,7 @@ constexpr decision select(const params& p, state& s, const request& r) {
   return {};
 }
 
-constexpr void reflect(const params& p, state& s, const outcome& o) {
+[[gnu::always_inline]] constexpr void reflect(const params& p, state& s, const outcome& o) {
   switch (p.which) {
     case kind::haltpoll: haltpoll::reflect(p.haltpoll, s.haltpoll, o); break;
     case kind::host: host::reflect(p.host, s.host, o); break;

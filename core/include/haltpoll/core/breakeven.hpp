@@ -28,14 +28,14 @@ struct state {
 };
 
 /// The break-even window, ns. The product must fit 64 bits; the SPEC parser allows 1 ms at most.
-constexpr u64 window(const params& p) { return p.wake_ns * p.latency_price; }
+[[gnu::always_inline]] constexpr u64 window(const params& p) { return p.wake_ns * p.latency_price; }
 
-constexpr decision select(const params& p, state&, const request& r) {
+[[gnu::always_inline]] constexpr decision select(const params& p, state&, const request& r) {
   const u64 w = window(p);
   if (r.latency_limit_ns != 0 && w == 0) return {};
   return {poll_state, false, w};
 }
 
-constexpr void reflect(const params&, state&, const outcome&) {}
+[[gnu::always_inline]] constexpr void reflect(const params&, state&, const outcome&) {}
 
 }  // namespace haltpoll::core::breakeven

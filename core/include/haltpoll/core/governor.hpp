@@ -14,6 +14,10 @@
 //     decision select(const params&, state&, const request&);    before an idle state is entered
 //     void     reflect(const params&, state&, const outcome&);   after it was left
 //
+// Both are always inlined, and so is what they call: a BPF function returns one register, a
+// decision is larger, and libbpf links no function that stands in a section of its own, as inline
+// ones do.
+//
 // Two kinds of caller use them. A *kernel-like* caller (the guest's idle loop, golden_replay) asks
 // before every state it enters and reflects every state it left, as cpuidle does
 // (kernel/sched/idle.c). A *period* caller (wait, process, the BPF programs) asks once per idle

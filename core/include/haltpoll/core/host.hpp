@@ -26,18 +26,18 @@ struct state {
 };
 
 /// The cap in force, ns.
-constexpr u64 max_window(const params& p) {
+[[gnu::always_inline]] constexpr u64 max_window(const params& p) {
   return p.has_vm_cap != 0 ? p.vm_cap_ns : p.halt_poll_ns;
 }
 
-constexpr decision select(const params& p, state& s, const request&) {
+[[gnu::always_inline]] constexpr decision select(const params& p, state& s, const request&) {
   const u64 max = max_window(p);
   if (s.window_ns > max) s.window_ns = max;
   if (p.polling_refused != 0 || s.window_ns == 0) return {};
   return {poll_state, false, s.window_ns};
 }
 
-constexpr int grow(const params& p, state& s) {
+[[gnu::always_inline]] constexpr int grow(const params& p, state& s) {
   if (p.halt_poll_ns_grow != 0) {
     u32 w = static_cast<u32>(s.window_ns) * p.halt_poll_ns_grow;  // 32 bits wide, as in the kernel
     if (w < p.halt_poll_ns_grow_start) w = p.halt_poll_ns_grow_start;
@@ -46,7 +46,7 @@ constexpr int grow(const params& p, state& s) {
   return 1;
 }
 
-constexpr int shrink(const params& p, state& s) {
+[[gnu::always_inline]] constexpr int shrink(const params& p, state& s) {
   u32 w = 0;
   if (p.halt_poll_ns_shrink != 0) {
     w = static_cast<u32>(s.window_ns) / p.halt_poll_ns_shrink;
@@ -58,7 +58,7 @@ constexpr int shrink(const params& p, state& s) {
 
 /// The step of the window after a halt, public for the trace point: 1 grow, -1 shrink (either fires
 /// even if the value stays), 0 none.
-constexpr int adjust(const params& p, state& s, u64 halt_ns, bool spurious) {
+[[gnu::always_inline]] constexpr int adjust(const params& p, state& s, u64 halt_ns, bool spurious) {
   if (spurious) return shrink(p, s);
   const u64 max = max_window(p);
   if (max == 0) {
@@ -71,7 +71,7 @@ constexpr int adjust(const params& p, state& s, u64 halt_ns, bool spurious) {
   return 0;
 }
 
-constexpr void reflect(const params& p, state& s, const outcome& o) {
+[[gnu::always_inline]] constexpr void reflect(const params& p, state& s, const outcome& o) {
   if (p.polling_refused != 0) return;
   adjust(p, s, o.polled_ns + o.block_ns, o.spurious);
 }
