@@ -148,6 +148,10 @@ function(haltpoll_bpf_object name source)
     COMMAND ${BPFTOOL} gen skeleton ${object} name ${name} > ${skeleton}
     DEPENDS ${source} DEPFILE ${object}.d VERBATIM)
   add_custom_target(${name}_bpf DEPENDS ${object} ${skeleton})
+  if(NOT TARGET bpf_skeletons)
+    add_custom_target(bpf_skeletons)  # all of them, for lint
+  endif()
+  add_dependencies(bpf_skeletons ${name}_bpf)
   add_library(${name}_skeleton INTERFACE)
   add_dependencies(${name}_skeleton ${name}_bpf)
   target_include_directories(${name}_skeleton SYSTEM INTERFACE ${CMAKE_CURRENT_BINARY_DIR}/skel)
