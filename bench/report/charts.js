@@ -50,14 +50,15 @@ function onCanvas(u, draw) {
   ctx.restore();
 }
 
-/** rows: {name, detail, median, low, high}. Bars from 1x, whiskers over them, the figures in a column at the right. */
+/** rows: {name, detail, candidate (where detail has no room), median, low, high}. Bars from 1x, whiskers over them, the figures in a column at the right. */
 function speedupChart(element, rows) {
   const width = element.clientWidth, narrow = width < 560;
   const low = Math.min(1, ...rows.map((r) => r.low)), high = Math.max(1, ...rows.map((r) => r.high));
   const log = high / low > 8;  // beyond that the small differences vanish on a linear axis
-  const [min, max] = log ? range125(low * 0.97, high * 1.03) : [low - 0.06 * (high - low + 0.1), high + 0.06 * (high - low + 0.1)];
-  const rowHeight = rows.some((r) => r.detail) ? 40 : 30;
-  const labelWidth = narrow ? Math.min(128, Math.round(width * 0.36)) : 190;
+  const margin = 0.06 * (high - low + 0.1);
+  const [min, max] = log ? range125(low * 0.97, high * 1.03) : [Math.max(0, low - margin), high + margin];
+  const rowHeight = 40;
+  const labelWidth = narrow ? Math.min(128, Math.round(width * 0.36)) : 220;
   const figureWidth = narrow ? 54 : 150;
   const ink = color("ink"), muted = color("muted"), kinds = ["faster", "slower", "unclear"];
   let whiskers = 0;
@@ -69,10 +70,10 @@ function speedupChart(element, rows) {
       ctx.textAlign = "left";
       ctx.fillStyle = ink;
       ctx.font = font(13, 500);
-      ctx.fillText(fitted(ctx, row.name, labelWidth - 10), 0, row.detail ? y - 8 : y);
+      ctx.fillText(fitted(ctx, row.name, labelWidth - 10), 0, y - 8);
       ctx.fillStyle = muted;
       ctx.font = font(11.5);
-      if (row.detail) ctx.fillText(fitted(ctx, row.detail, labelWidth - 10), 0, y + 8);
+      ctx.fillText(fitted(ctx, narrow ? row.candidate : row.detail, labelWidth - 10), 0, y + 8);
       ctx.textAlign = "right";
       ctx.fillStyle = ink;
       ctx.font = font(13, 600);
@@ -162,7 +163,7 @@ function curveChart(element, arms, show) {
     font: font(12), stroke: muted, gap: 6,
     splits: () => steps125(...(scale === "x" ? xRange : yRange)),
     filter: (u, splits) => splits.map((s) => (keep(s) ? s : null)),
-    values: (u, splits) => splits.map((s) => (s === null ? "" : time(s))),
+    values: (u, splits) => splits.map((s) => (s === null ? "" : tick(s))),
     grid: { stroke: color("grid"), width: 1 }, ticks: { show: false },
   });
   const decade = (s) => /^10*$/.test(String(s));
@@ -174,8 +175,8 @@ function curveChart(element, arms, show) {
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 8 } },
     scales: { x: { time: false, distr: 3, range: () => xRange }, y: { distr: 3, range: () => yRange } },
     axes: [
-      axis("x", 2, 44, "idle for", (s) => !narrow || decade(s)),
-      axis("y", 3, 74, "wake latency", () => true),
+      axis("x", 2, 26, "idle for", (s) => !narrow || decade(s)),
+      axis("y", 3, 56, "wake latency", () => true),
     ],
     series: [{}, ...arms.flatMap((one, a) => PERCENTILES.map((p) => ({
       label: `${one.name} ${p.name}`,

@@ -18,6 +18,9 @@ function significant(n) {
   return grouped.format(n) === "0" || digits > 0 ? n.toFixed(Math.min(digits, 6)) : count(n);
 }
 
+/** A time on an axis: 50 µs, not 50.0 µs. */
+const tick = (ns) => time(ns).replace(/\.0+ /, " ");
+
 /** A column of times in µs with the same number of decimals, so that the points align. Null where there is none. */
 function microseconds(column) {
   const shown = column.filter((ns) => ns > 0);
@@ -46,7 +49,8 @@ function verdict({ low, high }) {
 
 /** One arm of one workload over its rounds; null where the results do not hold it. */
 function arm(results, { workload, placement }, backend) {
-  const rows = results.filter((r) => r.workload === workload && r.placement === placement && r.backend === backend);
+  const rows = results.filter((r) => (
+    r.workload === workload && r.placement === placement && r.backend === backend && !r.error));
   if (!rows.length) return null;
   const of = (key) => median(rows.map((r) => r[key]));
   const ops = sum(rows.map((r) => r.ops));

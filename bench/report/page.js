@@ -5,7 +5,7 @@ const find = (selector) => document.querySelector(selector);
 
 /** The sentence a reader who reads one sentence should read. */
 function headline(comparisons) {
-  if (!comparisons.length) return "No comparisons in this run";
+  if (!comparisons.length) return "No comparison in this run";
   const tally = { faster: 0, slower: 0, unclear: 0 };
   for (const c of comparisons) ++tally[verdict(c.speedup)];
   const said = [
@@ -18,30 +18,39 @@ function headline(comparisons) {
 }
 
 /** What is known about the machine: the usual keys first and by their names, any other by its own. */
-function facts({ machine, rounds, date, results }) {
+function facts({ machine, rounds, governor, date, results }) {
   const names = {
-    model: "Machine", cpu: "Machine", cpu_model: "Machine", cpus: "CPUs", hypervisor: "Hypervisor", kernel: "Kernel",
-    architecture: "Architecture", arch: "Architecture", clocksource: "Clock", clock: "Clock",
+    model: "Machine", cpus: "CPUs", hypervisor: "Hypervisor", kernel: "Kernel",
+    architecture: "Architecture", clocksource: "Clock", cpuidle_driver: "Idle driver", load_before: "Load before",
+    quiet: "Quiet",
   };
   const word = (value) => (value === true ? "yes" : value === false ? "no" : Array.isArray(value) ? value.join(", ")
     : value !== null && typeof value === "object" ? JSON.stringify(value) : String(value ?? "unknown"));
+  const label = (key) => names[key] ?? (key.charAt(0).toUpperCase() + key.slice(1)).replaceAll("_", " ");
   const shown = ([key, value]) => (key.endsWith("_ns") && typeof value === "number"
-    ? [key.slice(0, -3).replaceAll("_", " "), time(value)] : [names[key] ?? key.replaceAll("_", " "), word(value)]);
+    ? [label(key.slice(0, -3)), tick(value)] : key.endsWith("_percent") && typeof value === "number"
+    ? [label(key.slice(0, -8)), percent(value / 100)] : [label(key), word(value)]);
   const rank = (key) => { const i = Object.keys(names).indexOf(key); return i < 0 ? Infinity : i; };
   const entries = Object.entries(machine).sort(([a], [b]) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b))).map(shown);
   return [...entries, ["Rounds", String(rounds ?? new Set(results.map((r) => r.round)).size)],
-    ...(date === undefined ? [] : [["Date", word(date)]])];
+    ...(governor === undefined ? [] : [["Governor", word(governor)]]), ...(date === undefined ? [] : [["Date", word(date).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:[\d.]+)?Z$/, "$1 $2 UTC")]])];
 }
 
-/** The curve's arms in order of appearance; rows without a backend are one unnamed arm. */
-function curveArms(rows) {
-  const arms = new Map();
-  for (const row of rows) {
-    const name = row.backend ?? "wake";
-    if (!arms.has(name)) arms.set(name, []);
-    arms.get(name).push(row);
-  }
-  return [...arms].map(([name, own]) => ({ name, rows: own.toSorted((a, b) => a.idle_ns - b.idle_ns) }));
+/** Groups rows by a key, groups in order of appearance. */
+function groups(rows, key) {
+  const found = new Map();
+  for (const row of rows) found.set(key(row), [...(found.get(key(row)) ?? []), row]);
+  return [...found];
+}
+
+/** The curves, one per arm: medians over the rounds where the results hold them, else the run's own. */
+function curveArms({ results, curve = [] }) {
+  const measured = results.flatMap((r) => (r.curve ?? []).map((row) => ({ backend: r.backend, ...row })));
+  return groups(measured.length ? measured : curve, (row) => row.backend ?? "wake").map(([name, own]) => ({
+    name,
+    rows: groups(own.toSorted((a, b) => a.idle_ns - b.idle_ns), (row) => row.idle_ns).map(([idle, rounds]) => (
+      Object.fromEntries([["idle_ns", idle], ...PERCENTILES.map((p) => [p.key, median(rounds.map((r) => r[p.key]))])]))),
+  }));
 }
 
 function readout(arms, data, index) {
@@ -56,25 +65,25 @@ function readout(arms, data, index) {
   });
 }
 
-find("#verdict").textContent = headline(bench.comparisons);
+const measured = { results: bench.results.filter((r) => !r.error), comparisons: bench.comparisons.filter((c) => !c.error) };
+const failed = [...bench.comparisons, ...bench.results].filter((r) => r.error);
+
+find("#verdict").textContent = headline(measured.comparisons);
 find("#machine").append(...facts(bench).map(([name, value]) =>
   element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
-if ((bench.quiet ?? bench.machine.quiet) === false) {
+if ((bench.machine.quiet) === false) {
   find("#noise").hidden = false;
   find("#noise").textContent = "The machine was not quiet: other work ran beside the measurements. Trust the spreads, not the medians.";
 }
-const command = bench.command ?? bench.machine.command;
+const { command } = bench;
 if (command !== undefined) {
   find("#command").hidden = false;
   find("#command").textContent = Array.isArray(command) ? command.join(" ") : String(command);
 }
 
-const speedups = bench.comparisons.map((c) => {
-  const alone = bench.comparisons.filter((o) => o.workload === c.workload && o.placement === c.placement).length === 1;
-  const usual = bench.comparisons.every((o) => o.baseline === bench.comparisons[0].baseline && o.candidate === bench.comparisons[0].candidate);
-  return { name: c.workload, detail: alone && usual ? "" : `${c.candidate} over ${c.baseline}`, ...c.speedup };
-});
-const arms = curveArms(bench.curve ?? []);
+const speedups = measured.comparisons.map((c) => (
+  { name: c.workload, detail: `${c.candidate} over ${c.baseline}`, candidate: c.candidate, ...c.speedup }));
+const arms = curveArms({ ...measured, curve: bench.curve });
 const charts = {};
 
 /** Draws both charts for the present width and theme. */
@@ -89,10 +98,14 @@ function draw() {
 find("#speedup").hidden = find("#comparisons").hidden = !speedups.length;
 find("#speedup .chart").setAttribute("aria-label", "Speed-ups: "
   + speedups.map((s) => `${s.name} ${s.detail} ${ratio(s.median)}, ${ratio(s.low)} to ${ratio(s.high)}`).join("; "));
-find("#comparisons .table").append(comparisonTable(bench));
+find("#comparisons .table").append(comparisonTable(measured));
 find("#results summary").textContent = `${count(bench.results.length)} measurements, one per arm and round`;
 find("#results .table").append(resultTable(bench.results));
-const parts = partTable(bench.results);
+if (failed.length) {
+  find("#failures").hidden = false;
+  find("#failures").append(failureList(failed));
+}
+const parts = partTable(measured.results);
 if (parts) {
   find("#parts").hidden = false;
   find("#parts .table").append(parts);

@@ -24,13 +24,14 @@ function table(columns, rows) {
       ...row.map((value, i) => (i ? cell("td", value, columns[i]) : cell("th", value, columns[0], { scope: "row" })))))));
 }
 
-/** What the arms' polls prove; a baseline with polling off must show none, and its candidate some. */
-function proof(baseline, before, after) {
+/** What the arms' polls prove: `off` must show none and its candidate some; a workload's own arms are different code. */
+function proof({ baseline, candidate }, before, after) {
   if (!before || !after) return { text: "no results", className: "doubt" };
-  const polls = `${count(before.polls)} and ${count(after.polls)} polls`;
+  const polls = `${count(before.polls)}, ${count(after.polls)}`;
   if (before.polls === 0 && after.polls > 0) return { text: "shown", note: polls };
+  if (baseline === candidate) return { text: "same arm twice", note: polls };
   if (baseline === "off") return { text: "NOT shown", note: polls, className: "doubt" };
-  return { text: before.polls + after.polls ? "both polled" : "neither polls", note: polls };
+  return { text: "by build", note: polls };
 }
 
 /** Latency saved per CPU time spent on top; where CPU is saved too there is nothing to weigh. */
@@ -41,6 +42,8 @@ function saved(before, after) {
   return cpu <= 0 ? "CPU saved too" : `${significant(latency / cpu)} ns/ns`;
 }
 
+const RATE = "ops_per_second";  // the metric of a workload where more is better
+
 function comparisonTable({ comparisons, results }) {
   const pairs = comparisons.map((c) => [arm(results, c, c.baseline), arm(results, c, c.candidate)]);
   const times = (key) => {
@@ -49,25 +52,28 @@ function comparisonTable({ comparisons, results }) {
   };
   const p50 = times("p50"), cpu = times("cpu");
   const halts = (one) => (one?.halts == null ? "–" : one.halts.toFixed(2));
+  const rate = (value) => `${significant(value)}/s`;
   return table([
-    { head: "Workload", text: true },
-    { head: "Baseline → candidate", text: true },
-    { head: "Baseline", note: "p50, µs" }, { head: "Candidate", note: "p50, µs" },
-    { head: "Speed-up", note: "median" }, { head: "Spread", note: "low .. high" },
-    { head: "Baseline", note: "CPU/op, µs" }, { head: "Candidate", note: "CPU/op, µs" }, { head: "CPU", note: "ratio" },
-    { head: "Halts/op", note: "before → after" },
-    { head: "Polls", note: "candidate" }, { head: "Hit rate", note: "candidate" },
+    { head: "Workload", note: "baseline → candidate", text: true },
+    { head: "p50, µs", note: "baseline" }, { head: "p50, µs", note: "candidate" },
+    { head: "Speed-up", note: "low .. high" },
+    { head: "CPU/op, µs", note: "baseline" }, { head: "CPU/op, µs", note: "candidate" },
+    { head: "Halts/op", note: "baseline" }, { head: "Halts/op", note: "candidate" },
+    { head: "Hit rate", note: "candidate" },
     { head: "Saved per", note: "extra CPU" },
-    { head: "Arms differ", note: "by their polls", text: true },
+    { head: "Arms differ", note: "polls of each" },
   ], comparisons.map((c, i) => {
     const [before, after] = pairs[i], kind = verdict(c.speedup);
     return [
-      { text: c.workload, note: c.placement }, `${c.baseline} → ${c.candidate}`, ...p50[i],
-      { text: ratio(c.speedup.median), className: kind === "unclear" ? "" : kind },
-      `${ratio(c.speedup.low)} .. ${ratio(c.speedup.high)}`, ...cpu[i],
-      c.cpu_ratio === null ? "–" : ratio(c.cpu_ratio), `${halts(before)} → ${halts(after)}`,
-      after ? count(after.polls) : "–", after?.polls ? percent(after.hits / after.polls) : "–",
-      saved(before, after), proof(c.baseline, before, after),
+      { text: c.workload, note: `${c.placement}, ${c.baseline} → ${c.candidate}` },
+      ...(c.metric === RATE ? [rate(c.baseline_value), rate(c.candidate_value)] : p50[i]),
+      {
+        text: ratio(c.speedup.median), note: `${ratio(c.speedup.low)} .. ${ratio(c.speedup.high)}`,
+        className: kind === "unclear" ? "" : kind,
+      },
+      cpu[i][0], { text: cpu[i][1], note: c.cpu_ratio === null ? "–" : ratio(c.cpu_ratio) },
+      halts(before), halts(after), after?.polls ? percent(after.hits / after.polls) : "–",
+      c.metric === RATE ? "–" : saved(before, after), proof(c, before, after),
     ];
   }));
 }
@@ -79,7 +85,8 @@ function resultTable(results) {
     { head: "Halts" }, { head: "Polls" }, { head: "Hits" },
   ], results.map((r) => [
     { text: r.workload, note: r.placement }, r.backend,
-    ...[r.round, r.ops, r.p50_ns, r.p99_ns, r.mean_ns, r.cpu_ns_per_op, r.halts, r.polls, r.hits].map(count),
+    ...(r.error ? [{ text: "failed", className: "doubt" }, ...Array(8).fill("–")]
+      : [r.round, r.ops, r.p50_ns, r.p99_ns, r.mean_ns, r.cpu_ns_per_op, r.halts, r.polls, r.hits].map(count)),
   ]));
 }
 
@@ -90,6 +97,12 @@ function curveTable(arms, data) {
     { head: "Idle for", note: "µs" },
     ...arms.flatMap((one) => PERCENTILES.map((p) => ({ head: one.name, note: `${p.name}, µs` }))),
   ], idle.map((at, i) => [at, ...columns.map((column) => column[i])]));
+}
+
+/** What has an error in place of a figure, each reason once. */
+function failureList(rows) {
+  const said = rows.map((r) => `${r.workload}, ${r.placement}, ${r.backend ?? `${r.baseline} → ${r.candidate}`}: ${r.error}`);
+  return element("ul", {}, ...[...new Set(said)].map((text) => element("li", { text })));
 }
 
 /** Medians of the parts of an index, per second, arm by arm; null when no result has parts. */

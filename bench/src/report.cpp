@@ -29,6 +29,15 @@ constexpr key result_keys[] = {
     {"p99_ns", kind::count},  {"mean_ns", kind::count},  {"cpu_ns_per_op", kind::count},
     {"halts", kind::count},   {"polls", kind::count},    {"hits", kind::count},
 };
+constexpr key failed_result_keys[] = {{"workload", kind::text},
+                                      {"placement", kind::text},
+                                      {"backend", kind::text},
+                                      {"error", kind::text}};
+constexpr key failed_comparison_keys[] = {{"workload", kind::text},
+                                          {"placement", kind::text},
+                                          {"baseline", kind::text},
+                                          {"candidate", kind::text},
+                                          {"error", kind::text}};
 // A ratio to a baseline that used no CPU at all does not exist: null.
 constexpr key comparison_keys[] = {
     {"workload", kind::text},  {"placement", kind::text},          {"baseline", kind::text},
@@ -41,6 +50,8 @@ constexpr key curve_keys[] = {{"idle_ns", kind::positive},
                               {"wake_p50_ns", kind::positive},
                               {"wake_p90_ns", kind::positive},
                               {"wake_p99_ns", kind::positive}};
+constexpr key value_keys[] = {{"baseline_value", kind::positive},
+                              {"candidate_value", kind::positive}};
 constexpr key part_keys[] = {{"name", kind::text}, {"per_second", kind::positive}};
 
 const char* expected(kind what) {
@@ -91,15 +102,32 @@ std::string check_rows(const json& owner, const char* name, const std::string& p
   return {};
 }
 
+std::string check_curve(const json& row, const std::string& where) {
+  if (auto wrong = check_object(row, curve_keys, where); !wrong.empty()) return wrong;
+  if (row.contains("backend") && !row["backend"].is_string()) {
+    return where + ".backend: must be a string";
+  }
+  return {};
+}
+
+/// The runner says why there is no figure; the page then shows that in its place.
+bool failed(const json& row) { return row.is_object() && row.contains("error"); }
+
 std::string check_result(const json& row, const std::string& where) {
+  if (failed(row)) return check_object(row, failed_result_keys, where);
   if (auto wrong = check_object(row, result_keys, where); !wrong.empty()) return wrong;
+  const std::string inside = where + ".";
+  if (row.contains("curve")) {
+    if (auto wrong = check_rows(row, "curve", inside, check_curve); !wrong.empty()) return wrong;
+  }
   if (!row.contains("parts")) return {};
-  return check_rows(row, "parts", where + ".", [](const json& part, const std::string& place) {
+  return check_rows(row, "parts", inside, [](const json& part, const std::string& place) {
     return check_object(part, part_keys, place);
   });
 }
 
 std::string check_comparison(const json& row, const std::string& where) {
+  if (failed(row)) return check_object(row, failed_comparison_keys, where);
   if (auto wrong = check_object(row, comparison_keys, where); !wrong.empty()) return wrong;
   if (!row.contains("speedup")) return where + ".speedup: missing";
   const json& speedup = row["speedup"];
@@ -108,15 +136,8 @@ std::string check_comparison(const json& row, const std::string& where) {
   }
   const double low = speedup["low"], median = speedup["median"], high = speedup["high"];
   if (low > median || median > high) return where + ".speedup: must be low <= median <= high";
-  return {};
-}
-
-std::string check_curve(const json& row, const std::string& where) {
-  if (auto wrong = check_object(row, curve_keys, where); !wrong.empty()) return wrong;
-  if (row.contains("backend") && !row["backend"].is_string()) {
-    return where + ".backend: must be a string";
-  }
-  return {};
+  return row.value("metric", json()) == "ops_per_second" ? check_object(row, value_keys, where)
+                                                         : std::string();
 }
 
 std::string check_bench(const json& bench) {
