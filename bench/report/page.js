@@ -9,8 +9,8 @@ function headline(comparisons) {
   const tally = { faster: 0, slower: 0, unclear: 0 };
   for (const c of comparisons) ++tally[verdict(c.speedup)];
   const said = [
-    tally.faster && `${tally.faster} faster`, tally.slower && `${tally.slower} slower`,
-    tally.unclear && `${tally.unclear} without a clear difference`,
+    tally.faster && `${tally.faster}\u00a0faster`, tally.slower && `${tally.slower}\u00a0slower`,
+    tally.unclear && `${tally.unclear}\u00a0without a clear difference`,
   ].filter(Boolean);
   const best = comparisons.reduce((a, b) => (b.speedup.median > a.speedup.median ? b : a));
   const most = tally.faster ? `; most in ${best.workload}, ${ratio(best.speedup.median)}` : "";

@@ -27,7 +27,7 @@ function table(columns, rows) {
 /** What the arms' polls prove: `off` must show none and its candidate some; a workload's own arms are different code. */
 function proof({ baseline, candidate }, before, after) {
   if (!before || !after) return { text: "no results", className: "doubt" };
-  const polls = `${count(before.polls)}, ${count(after.polls)}`;
+  const polls = `${count(before.polls)} / ${count(after.polls)}`;
   if (before.polls === 0 && after.polls > 0) return { text: "shown", note: polls };
   if (baseline === candidate) return { text: "same arm twice", note: polls };
   if (baseline === "off") return { text: "NOT shown", note: polls, className: "doubt" };
@@ -39,7 +39,7 @@ function saved(before, after) {
   if (!before?.p50 || !after?.p50) return "–";
   const latency = before.p50 - after.p50, cpu = after.cpu - before.cpu;
   if (latency <= 0) return "nothing saved";
-  return cpu <= 0 ? "CPU saved too" : `${significant(latency / cpu)} ns/ns`;
+  return cpu <= 0 ? "CPU saved too" : `${significant(latency / cpu)} ns per ns`;
 }
 
 const RATE = "ops_per_second";  // the metric of a workload where more is better
