@@ -110,19 +110,18 @@ function partTable(results) {
   const split = results.filter((r) => r.parts?.length);
   if (!split.length) return null;
   const backends = [...new Set(split.map((r) => r.backend))], base = backends[0];
-  const names = [...new Set(split.flatMap((r) => r.parts.map((p) => `${r.workload}\n${p.name}`)))];
+  const names = groups(split.flatMap((r) => r.parts.map((p) => [r.workload, p.name])), JSON.stringify);
   return table([
     { head: "Part", text: true },
     ...backends.flatMap((b, i) => [{ head: b, note: "per second" }, ...(i ? [{ head: b, note: `over ${base}` }] : [])]),
-  ], names.map((key) => {
-    const [workload, name] = key.split("\n");
+  ], names.map(([, [[workload, name]]]) => {
     const of = (backend) => split.filter((r) => r.workload === workload && r.backend === backend)
       .flatMap((r) => r.parts.filter((p) => p.name === name).map((p) => p.per_second));
-    const reference = median(of(base));
+    const reference = of(base);
     return [{ text: name, note: workload }, ...backends.flatMap((b, i) => {
       const values = of(b);
       if (!values.length) return i ? ["–", "–"] : ["–"];
-      return [significant(median(values)), ...(i ? [ratio(median(values) / reference)] : [])];
+      return [significant(median(values)), ...(i ? [reference.length ? ratio(median(values) / median(reference)) : "–"] : [])];
     })];
   }));
 }

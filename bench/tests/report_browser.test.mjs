@@ -71,6 +71,7 @@ const overflow = (page) => page.evaluate(() => (
 const rows = (page, selector) => page.$$eval(`${selector} tbody tr`, (all) => all.map((row) => (
   [...row.children].map((cell) => cell.textContent))));
 
+const decimal = (x) => x.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];  // the sample's rounds are odd
 
 for (const width of [1280, 360]) {
@@ -104,8 +105,9 @@ test("a whisker reaches from the lowest round to the highest", async () => {
   await view(make("sample", sample), {}, async (page) => {
     const ends = await page.evaluate((comparisons) => {
       const { plot } = __haltpoll.speedup, ink = getComputedStyle(document.body).color.match(/\d+/g).map(Number);
+      const { width, height } = plot.ctx.canvas, { data } = plot.ctx.getImageData(0, 0, width, height);
       const isInk = (x, y) => {
-        const [r, g, b, a] = plot.ctx.getImageData(Math.round(x), Math.round(y), 1, 1).data;
+        const [r, g, b, a] = data.subarray(4 * (Math.round(y) * width + Math.round(x)));
         return a > 60 && Math.abs(r - ink[0]) + Math.abs(g - ink[1]) + Math.abs(b - ink[2]) < 150;
       };
       return comparisons.map(({ speedup }, i) => {
@@ -127,7 +129,7 @@ test("the tables hold the run's figures", async () => {
     compared.forEach((c, i) => {
       const of = (backend) => sample.results.filter((r) => r.workload === c.workload && r.backend === backend);
       const before = of(c.baseline), after = of(c.candidate), row = comparisons[i];
-      const micro = (key, from) => (median(from.map((r) => r[key])) / 1e3).toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ",");
+      const micro = (key, from) => decimal(median(from.map((r) => r[key])) / 1e3);
       const total = (key, from) => from.reduce((sum, r) => sum + r[key], 0);
       assert.equal(row[0], `${c.workload}${c.placement}, ${c.baseline} → ${c.candidate}`);
       if (c.metric === "p50_ns") assert.deepEqual(row.slice(1, 3), [micro("p50_ns", before), micro("p50_ns", after)]);
@@ -154,9 +156,9 @@ test("the tables hold the run's figures", async () => {
     });
 
     const curve = await rows(page, "#curve"), own = sample.results.filter((r) => r.curve && r.backend === "process");
-    assert.deepEqual(curve.map((row) => row[0]), own[0].curve.map((r) => (r.idle_ns / 1e3).toLocaleString("en-US", { minimumFractionDigits: 2 })));
+    assert.deepEqual(curve.map((row) => row[0]), own[0].curve.map((r) => decimal(r.idle_ns / 1e3)));
     const first = median(own.map((r) => r.curve[0].wake_p50_ns));
-    assert.equal(curve[0][4], (first / 1e3).toFixed(2));
+    assert.equal(curve[0][4], decimal(first / 1e3));
 
     assert.equal((await rows(page, "#parts")).length, 3);
     assert.deepEqual(await page.$$eval("#failures li", (all) => all.map((one) => one.textContent)),
@@ -169,6 +171,33 @@ test("the tables hold the run's figures", async () => {
     assert.match(await page.textContent("#verdict"), /^14 comparisons: 11\s?faster/);
     assert.ok(await page.isHidden("#noise"));
   });
+});
+
+test("text and bars stand out from the paper in both themes", async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    await view(make("sample", sample), { colorScheme }, async (page) => {
+      const colors = await page.evaluate(() => Object.fromEntries(["paper", "ink", "muted", "faster", "slower", "unclear",
+        "arm-0", "arm-1", "arm-2", "arm-3", "arm-4"].map((name) => [name,
+          getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()])));
+      const luminance = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
+        .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+      const paper = luminance(colors.paper);
+      for (const [name, hex] of Object.entries(colors)) {
+        if (name === "paper") continue;
+        const [dark, light] = [paper, luminance(hex)].sort((a, b) => a - b), contrast = (light + 0.05) / (dark + 0.05);
+        // WCAG 2.1: 4.5 for text, 3 for graphics.
+        const least = ["ink", "muted", "faster", "slower"].includes(name) ? 4.5 : 3;
+        assert.ok(contrast >= least, `${colorScheme} ${name}: ${contrast}`);
+      }
+    });
+  }
+});
+
+test("the lock file pins the packages and names no registry", () => {
+  const { packages } = read("../report/package-lock.json"), installed = Object.entries(packages).filter(([path]) => path);
+  assert.equal(installed.length, 2);
+  for (const [path, { integrity, resolved }] of installed) assert.ok(integrity && !resolved, path);
 });
 
 test("hostile strings stay text", async () => {
