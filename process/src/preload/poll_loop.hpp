@@ -60,39 +60,20 @@ inline uint64_t ending(ended_by e) {
   return e == ended_by::any_handler ? handlers::any() : handlers::not_restarting();
 }
 
-/// Real-time threads must not: a yield does nothing for threads below them. Idle-class ones have
-/// nothing to gain.
-inline bool ordinary_policy(thread_state& t) {
-  if (t.policy == thread_state::unknown) {
-    const int policy = sched_getscheduler(0);
-    t.policy = policy == SCHED_OTHER || policy == SCHED_BATCH ? thread_state::ordinary
-                                                              : thread_state::other;
-  }
-  return t.policy == thread_state::ordinary;
-}
+/// Counts a call that is made as it is because of an earlier contended poll.
+void leave_alone(thread_state& t);
 
-/// The window of this call, 0: do not poll.
-inline u64 window(thread_state& t, ended_by e) {
-  const sight s = config.seeing.load(std::memory_order_relaxed);
-  if (s == sight::unknown || (s == sight::blind && ending(e) != 0)) return 0;
-  if (t.left_alone != 0) {
-    --t.left_alone;
-    if (stats_slot* c = counters(t)) count(c->backed_off);
-    return 0;
-  }
-  const core::decision d = core::any::select(config.governor, t.governor, {});
-  if (d.state != core::poll_state || d.window_ns == 0 || !ordinary_policy(t)) return 0;
-  return d.window_ns;
-}
+/// The governor's window for this call, 0: do not poll.
+u64 window(thread_state& t, ended_by e);
 
-inline void back_off(thread_state& t) {
-  t.backoff = t.backoff == 0 ? 1 : t.backoff * 2;
-  if (t.backoff > longest_backoff) t.backoff = longest_backoff;
-  t.left_alone = t.backoff;
-}
+/// Tells the governor how the call went.
+void reflect(thread_state& t, const core::outcome& o);
 
 /// How one poll ended.
 enum class ending_of { hit, miss, contended, interrupted };
+
+/// Counts a poll and adjusts the backoff.
+void account(thread_state& t, ending_of how, u64 polled_ns, bool disturbed);
 
 /// Watches for what must end a poll.
 class watch {
@@ -148,97 +129,83 @@ poll_result poll(Call& call, watch& w, u64 window_ns) {
   }
 }
 
-struct block_result {
-  bool blocked;  ///< false: the call had something to return at once
-  u64 block_ns;
-};
+/// Whether a call that took `ns` blocked.
+inline bool blocked(sight s, bool seen, u64 ns) {
+  return s == sight::full ? seen : ns >= shortest_block_ns;
+}
 
-/// The real call, timed. The first one that blocks also tells what this kernel lets us see.
+/// The real call, timed. Returns its time, 0 if it had something to return at once. With `prove` it
+/// is known that it will block, and the first such call tells what this kernel lets us see.
 template <class Call>
-block_result block(thread_state& t, Call& call, u64 limit_ns) {
-  const sight s = config.seeing.load(std::memory_order_relaxed);
+u64 block(thread_state& t, Call& call, u64 limit_ns, bool prove) {
+  const long switches = prove ? disturbance::switches() : 0;
   disturbance d;
-  const long switches = s == sight::unknown ? disturbance::switches() : 0;
   d.arm();
   const u64 start = cpu::now_ns();
   call.block(limit_ns);
-  const u64 ns = cpu::now_ns() - start;
+  const int saved = errno;
   const bool seen = d.seen();
   d.disarm();
-  const int saved = errno;
-  bool blocked = s == sight::full ? seen : ns >= shortest_block_ns;
-  if (s == sight::unknown) {
-    blocked = disturbance::switches() != switches;
-    if (blocked) config.seeing.store(seen ? sight::full : sight::blind, std::memory_order_relaxed);
-  }
+  const u64 ns = cpu::now_ns() - start;
+  if (prove && disturbance::switches() != switches)
+    config.seeing.store(seen ? sight::full : sight::blind, std::memory_order_relaxed);
   if (stats_slot* c = counters(t)) {
     count(c->blocks);
     count(c->block_ns, ns);
   }
   errno = saved;
-  return {blocked, ns};
-}
-
-inline void reflect(thread_state& t, const core::outcome& o) {
-  core::any::reflect(config.governor, t.governor, o);
+  return blocked(config.seeing.load(std::memory_order_relaxed), seen, ns) ? ns : 0;
 }
 
 }  // namespace detail
 
 /// Runs `call`, polling first if that pays. Call:
-///   bool attempt()         the non-blocking form; false: nothing yet. Sets result and errno.
-///   void block(u64 ns)     the real call, to return after `ns` at the latest (core::never: no
-///   limit). void interrupted()     the result for EINTR; errno is set by us.
-/// `limit_ns`: the caller's timeout. `seen_blocking` (or null): false if the real call had
-/// something to return at once.
+///   bool attempt()       the non-blocking form; false: nothing yet. Sets result, and errno if that
+///   is -1. void block(u64 ns)   the real call, to return after `ns` at the latest (core::never: no
+///   limit). Sets the same.
+/// `limit_ns`: the caller's timeout.
 template <class Call>
 void poll_then_block(Call& call, ended_by e, u64 limit_ns) {
+  using detail::ending_of;
   const int saved = errno;
   thread_state& t = this_thread;
-  u64 window_ns = detail::window(t, e);
+  if (t.left_alone != 0) {
+    detail::leave_alone(t);
+    return call.block(limit_ns);
+  }
+  const u64 window_ns = detail::window(t, e);
+  bool prove = false;
   core::outcome o;
   if (window_ns != 0) {
-    if (window_ns > limit_ns) window_ns = limit_ns;
-    detail::poll_result p;
-    {
-      detail::watch w(e);
-      if (call.attempt()) {  // data was there: one system call, no clock
-        if (call.result >= 0) errno = saved;
-        return;
-      }
-      p = detail::poll(call, w, window_ns);
-      if (p.how == detail::ending_of::hit && !w.disturbed()) t.backoff /= 2;
+    detail::watch w(e);
+    if (call.attempt()) {  // it was there: one system call, no clock
+      if (call.result >= 0) errno = saved;
+      return;
     }
-    if (stats_slot* c = counters(t)) {
-      detail::count(c->polls);
-      detail::count(c->polled_ns, p.polled_ns);
-      if (p.how == detail::ending_of::hit) detail::count(c->hits);
-      if (p.how == detail::ending_of::contended || p.how == detail::ending_of::interrupted)
-        detail::count(c->contended);
-    }
-    switch (p.how) {
-      case detail::ending_of::hit:
+    prove = config.seeing.load(std::memory_order_relaxed) == sight::unknown;
+    if (!prove) {
+      const detail::poll_result p =
+          detail::poll(call, w, window_ns < limit_ns ? window_ns : limit_ns);
+      detail::account(t, p.how, p.polled_ns, w.disturbed());
+      o.polled_ns = p.polled_ns;
+      if (p.how == ending_of::hit) {
         o.state = core::poll_state;
-        o.polled_ns = p.polled_ns;
         detail::reflect(t, o);
         if (call.result >= 0) errno = saved;
         return;
-      case detail::ending_of::interrupted:
-        detail::back_off(t);
+      }
+      if (p.how == ending_of::interrupted) {
         call.result = -1;
         errno = EINTR;
         return;
-      case detail::ending_of::contended: detail::back_off(t); break;
-      case detail::ending_of::miss: o.timed_out = true; break;
+      }
+      o.timed_out = p.how == ending_of::miss;
+      if (limit_ns != core::never) limit_ns = p.polled_ns < limit_ns ? limit_ns - p.polled_ns : 0;
     }
-    o.polled_ns = p.polled_ns;
-    if (limit_ns != core::never) limit_ns = p.polled_ns < limit_ns ? limit_ns - p.polled_ns : 0;
   }
   errno = saved;
-  const detail::block_result b = detail::block(t, call, limit_ns);
-  if (!b.blocked && o.polled_ns == 0) return;  // not an idle period
-  o.block_ns = b.block_ns;
-  detail::reflect(t, o);
+  o.block_ns = detail::block(t, call, limit_ns, prove);
+  if (o.block_ns != 0 || o.polled_ns != 0) detail::reflect(t, o);
 }
 
 }  // namespace haltpoll::preload

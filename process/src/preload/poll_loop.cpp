@@ -1,0 +1,52 @@
+#include "poll_loop.hpp"
+
+namespace haltpoll::preload::detail {
+namespace {
+
+/// Real-time threads must not: a yield does nothing for threads below them. Idle-class ones have
+/// nothing to gain. Asked once per thread; a program that changes the policy later has blocked and
+/// polled before.
+bool ordinary_policy(thread_state& t) {
+  if (t.policy == thread_state::unknown) {
+    const int policy = sched_getscheduler(0);
+    t.policy = policy == SCHED_OTHER || policy == SCHED_BATCH ? thread_state::ordinary
+                                                              : thread_state::other;
+  }
+  return t.policy == thread_state::ordinary;
+}
+
+}  // namespace
+
+void leave_alone(thread_state& t) {
+  --t.left_alone;
+  if (stats_slot* c = counters(t)) count(c->backed_off);
+}
+
+u64 window(thread_state& t, ended_by e) {
+  if (config.seeing.load(std::memory_order_relaxed) == sight::blind && ending(e) != 0) return 0;
+  const core::decision d = core::any::select(config.governor, t.governor, {});
+  return d.state == core::poll_state && d.window_ns != 0 && ordinary_policy(t) ? d.window_ns : 0;
+}
+
+void reflect(thread_state& t, const core::outcome& o) {
+  core::any::reflect(config.governor, t.governor, o);
+}
+
+void account(thread_state& t, ending_of how, u64 polled_ns, bool disturbed) {
+  const bool contended = how == ending_of::contended || how == ending_of::interrupted;
+  if (contended) {
+    t.backoff = t.backoff == 0 ? 1 : t.backoff * 2;
+    if (t.backoff > longest_backoff) t.backoff = longest_backoff;
+    t.left_alone = t.backoff;
+  } else if (how == ending_of::hit && !disturbed) {
+    t.backoff /= 2;
+  }
+  stats_slot* c = counters(t);
+  if (c == nullptr) return;
+  count(c->polls);
+  count(c->polled_ns, polled_ns);
+  if (how == ending_of::hit) count(c->hits);
+  if (contended) count(c->contended);
+}
+
+}  // namespace haltpoll::preload::detail
