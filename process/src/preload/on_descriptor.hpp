@@ -39,16 +39,10 @@ auto on_descriptor(int fd, Plain plain, Call make) -> decltype(plain()) {
   const entry e = get(fd);
   if ((e & untouched) != 0) return plain();
   if ((e & pollable) == 0) {
-    // Unknown: nothing but the plain call, and a look afterwards if it blocked. No clock where none
-    // is needed: this is the path of every read that always finds data.
-    const sight s = config.seeing.load(std::memory_order_relaxed);
-    const u64 start = s == sight::full ? 0 : cpu::now_ns();
-    disturbance d;
-    d.arm();
+    // Unknown: nothing but the plain call, and a look afterwards if it blocked.
+    const u64 start = cpu::now_ns();
     const auto result = plain();
-    const bool seen = d.seen();
-    d.disarm();
-    if (detail::blocked(s, seen, s == sight::full ? 0 : cpu::now_ns() - start)) classify(fd, e);
+    if (cpu::now_ns() - start >= shortest_block_ns) classify(fd, e);
     return result;
   }
   auto call = make(e);

@@ -23,30 +23,34 @@ void leave_alone(thread_state& t) {
 }
 
 u64 window(thread_state& t, ended_by e) {
-  if (config.seeing.load(std::memory_order_relaxed) == sight::blind && ending(e) != 0) return 0;
   const core::decision d = core::any::select(config.governor, t.governor, {});
-  return d.state == core::poll_state && d.window_ns != 0 && ordinary_policy(t) ? d.window_ns : 0;
+  if (d.state != core::poll_state || d.window_ns == 0 || !ordinary_policy(t)) return 0;
+  // Only now, as the first question makes the watch find out what the kernel shows, with a short
+  // sleep.
+  if (ending(e) != 0 && !cpu::preemption_watch::supported()) return 0;
+  return d.window_ns;
 }
 
 void reflect(thread_state& t, const core::outcome& o) {
   core::any::reflect(config.governor, t.governor, o);
 }
 
-void account(thread_state& t, ending_of how, u64 polled_ns, bool disturbed) {
-  const bool contended = how == ending_of::contended || how == ending_of::interrupted;
+poll_result account(thread_state& t, poll_result p, bool disturbed) {
+  const bool contended = p.how == ending_of::contended || p.how == ending_of::interrupted;
   if (contended) {
     t.backoff = t.backoff == 0 ? 1 : t.backoff * 2;
     if (t.backoff > longest_backoff) t.backoff = longest_backoff;
     t.left_alone = t.backoff;
-  } else if (how == ending_of::hit && !disturbed) {
+  } else if (p.how == ending_of::hit && !disturbed) {
     t.backoff /= 2;
   }
-  stats_slot* c = counters(t);
-  if (c == nullptr) return;
-  count(c->polls);
-  count(c->polled_ns, polled_ns);
-  if (how == ending_of::hit) count(c->hits);
-  if (contended) count(c->contended);
+  if (stats_slot* c = counters(t)) {
+    count(c->polls);
+    count(c->polled_ns, p.polled_ns);
+    if (p.how == ending_of::hit) count(c->hits);
+    if (contended) count(c->contended);
+  }
+  return p;
 }
 
 }  // namespace haltpoll::preload::detail
