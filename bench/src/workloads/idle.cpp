@@ -39,17 +39,14 @@ class epoll_sleeper {
     return bell_.ok() && poll_.ok() &&
            epoll_ctl(poll_.get(), EPOLL_CTL_ADD, bell_.get(), &readable) == 0;
   }
-  void sleep() { wait(-1); }
-  void tick() {
-    while (!wait(tick_ns / 1'000'000)) {}
+  /// Returns once woken. Without a tick: -1.
+  void sleep(int tick_ms) {
+    epoll_event e;
+    while (epoll_wait(poll_.get(), &e, 1, tick_ms) != 1) {}
   }
   void wake() { eventfd_write(bell_.get(), 1); }
 
  private:
-  bool wait(int timeout_ms) {
-    epoll_event e;
-    return epoll_wait(poll_.get(), &e, 1, timeout_ms) != 0;
-  }
   file bell_, poll_;
 };
 
@@ -80,8 +77,8 @@ outcome run_idle(const job& j) {
   if (!silent_poll.open() || !ticking_poll.open()) return failure("epoll");
   wait_flag silent_event, ticking_event;
   std::array<waiter, 4> waiters{{
-      {"epoll_silent", [&] { silent_poll.sleep(); }, {}, {}, 0},
-      {"epoll_ticking", [&] { ticking_poll.tick(); }, {}, {}, 0},
+      {"epoll_silent", [&] { silent_poll.sleep(-1); }, {}, {}, 0},
+      {"epoll_ticking", [&] { ticking_poll.sleep(tick_ns / 1'000'000); }, {}, {}, 0},
       {"event_silent", [&] { silent_event.take(); }, {}, {}, 0},
       {"event_ticking", [&] { while (!ticking_event.take_for(tick_ns)) {} }, {}, {}, 0},
   }};
