@@ -2,8 +2,10 @@
 // hand_off: what the workloads that time one thread waking another share: a peer thread on a CPU of
 // its own, and flags. A flag's post() makes one take() return; at most one post is outstanding.
 #include <cerrno>
+#include <chrono>
 #include <future>
 #include <haltpoll/bench/workload.hpp>
+#include <haltpoll/wait/event.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,6 +35,21 @@ std::string start_peer(std::thread& peer, const job& j, Body body) {
 struct no_polls {
   static u64 polls() { return 0; }
   static u64 hits() { return 0; }
+};
+
+/// The wait library's event with its default governor, and with counters: without them it would be
+/// an atomic add or two on a line of the waiter's own faster.
+class wait_flag {
+ public:
+  void post() { event_.set(); }
+  void take() { event_.wait(); }
+  /// False: nothing was posted for so long.
+  bool take_for(u64 ns) { return event_.wait_for(std::chrono::nanoseconds(ns)); }
+  u64 polls() const { return event_.stats().looks + event_.stats().polls; }
+  u64 hits() const { return event_.stats().looks + event_.stats().hits; }
+
+ private:
+  wait::basic_event<wait::reset::automatic, wait::haltpoll_governor<>, wait::counting_stats> event_;
 };
 
 }  // namespace haltpoll::bench

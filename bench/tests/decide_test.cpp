@@ -49,7 +49,8 @@ u64 instructions(const std::string& governor, u64 decisions) {
   u64 count = 0;
   char line[256];
   while (out != nullptr && std::fgets(line, sizeof line, out.get()) != nullptr)
-    if (const char* at = std::strstr(line, "Collected : ")) count = std::strtoull(at + 12, nullptr, 10);
+    if (const char* at = std::strstr(line, "Collected : "))
+      count = std::strtoull(at + 12, nullptr, 10);
   return count;
 }
 

@@ -35,8 +35,8 @@ inline sample measure(std::string_view name, u64 ops, std::string variant = "") 
   job j;
   j.ops = ops;
   j.variant = std::move(variant);
-  j.cpu_a = allowed_cpus().at(0);
-  j.cpu_b = allowed_cpus().at(1);
+  j.cpu_a = allowed_cpus().front();
+  j.cpu_b = allowed_cpus().size() > 1 ? allowed_cpus()[1] : j.cpu_a;
   outcome o = find(name).run(j);
   if (const auto* why = std::get_if<std::string>(&o)) {
     ADD_FAILURE() << name << " " << j.variant << ": " << *why;
@@ -45,7 +45,7 @@ inline sample measure(std::string_view name, u64 ops, std::string variant = "") 
   return std::get<sample>(std::move(o));
 }
 
-#define NEEDS_TWO_CPUS()                                      \
+#define NEEDS_TWO_CPUS()                                   \
   if (haltpoll::bench::testing::allowed_cpus().size() < 2) \
   GTEST_SKIP() << "this machine lets us use one CPU only"
 

@@ -12,8 +12,8 @@ namespace {
 TEST(throughput, every_part_delivers_and_the_index_is_ops_per_second) {
   NEEDS_TWO_CPUS();
   const sample s = measure("throughput", 5);  // ms per part
-  const std::vector<std::string> names = {"integer",         "floating",        "system_calls",
-                                          "create_process",  "execute_program", "pipe_alone",
+  const std::vector<std::string> names = {"integer",        "floating",        "system_calls",
+                                          "create_process", "execute_program", "pipe_alone",
                                           "pipe_stream"};
   ASSERT_EQ(s.parts.size(), names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -2,11 +2,11 @@
 // event beside what C++ programs use today, and beside two threads that spin on a cache line and
 // never sleep, which is the limit.
 //
-// An operation is a round trip, two hand-offs. The threads hold the turn for `hold_ns` between being
-// woken and passing it on, as threads with something to do would; the two holds are not part of the
-// operation. Without them the comparison flatters whoever spins a fixed number of turns before
-// sleeping: std::atomic::wait of libstdc++ spins for 4 us here, catches a peer that answers at once,
-// and sleeps for every other. That tight figure is in `parts`.
+// An operation is a round trip, two hand-offs. The threads hold the turn for `hold_ns` between
+// being woken and passing it on, as threads with something to do would; the two holds are not part
+// of the operation. Without them the comparison flatters whoever spins a fixed number of turns
+// before sleeping: std::atomic::wait of libstdc++ spins for 4 us here, catches a peer that answers
+// at once, and sleeps for every other. That tight figure is in `parts`.
 #include <absl/synchronization/mutex.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -192,24 +192,18 @@ outcome hand_off(const job& j) {
   return s;
 }
 
-struct arm {
-  const char* name;
-  outcome (*run)(const job&);
-};
-constexpr arm arms[] = {
-    {"raw", hand_off<raw>},
-    {"pthread_cond", hand_off<pthread_cond>},
-    {"std_atomic_wait", hand_off<std_atomic_wait>},
-    {"absl", hand_off<absl_cond_var>},
-    {"tbb", hand_off<tbb_queue>},
-    {"wait", hand_off<wait_flag>},
-};
+using runner = outcome (*)(const job&);
+/// In the order of event_arms.
+constexpr runner runners[] = {
+    hand_off<raw>,           hand_off<pthread_cond>, hand_off<std_atomic_wait>,
+    hand_off<absl_cond_var>, hand_off<tbb_queue>,    hand_off<wait_flag>};
+static_assert(std::size(runners) == std::size(event_arms));
 
 }  // namespace
 
 outcome run_event(const job& j) {
-  for (const arm& a : arms)
-    if (j.variant == a.name) return a.run(j);
+  for (std::size_t i = 0; i < std::size(runners); ++i)
+    if (j.variant == event_arms[i]) return runners[i](j);
   return "unknown arm \"" + j.variant + "\"";
 }
 

@@ -1,13 +1,14 @@
 // idle: CPU burnt while nothing happens. Four threads wait, two in epoll_wait and two on events of
 // the wait library; one of each pair has nothing to do at all, the other wakes every 10 ms to find
-// that nothing came, as event loops with a timer tick do. Past the window a governor has no business
-// polling, so what is left must be the price of those wakes.
+// that nothing came, as event loops with a timer tick do. Past the window a governor has no
+// business polling, so what is left must be the price of those wakes.
 //
 // An operation is one second of wall time: CPU per operation is ns per second, 10,000,000 is 1 %.
 // The events poll in both arms of --backends; only the epoll threads differ.
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <array>
@@ -42,7 +43,8 @@ class epoll_sleeper {
   /// Returns once woken. Without a tick: -1.
   void sleep(int tick_ms) {
     epoll_event e;
-    while (epoll_wait(poll_.get(), &e, 1, tick_ms) != 1) {}
+    while (epoll_wait(poll_.get(), &e, 1, tick_ms) != 1) {
+    }
   }
   void wake() { eventfd_write(bell_.get(), 1); }
 
@@ -66,7 +68,8 @@ u64 read(clockid_t clock) {
 
 void nothing_for(u64 seconds) {
   timespec left{static_cast<time_t>(seconds), 0};
-  while (nanosleep(&left, &left) != 0) {}
+  while (nanosleep(&left, &left) != 0) {
+  }
 }
 
 }  // namespace
@@ -80,7 +83,14 @@ outcome run_idle(const job& j) {
       {"epoll_silent", [&] { silent_poll.sleep(-1); }, {}, {}, 0},
       {"epoll_ticking", [&] { ticking_poll.sleep(tick_ns / 1'000'000); }, {}, {}, 0},
       {"event_silent", [&] { silent_event.take(); }, {}, {}, 0},
-      {"event_ticking", [&] { while (!ticking_event.take_for(tick_ns)) {} }, {}, {}, 0},
+      {"event_ticking",
+       [&] {
+         while (!ticking_event.take_for(tick_ns)) {
+         }
+       },
+       {},
+       {},
+       0},
   }};
   for (waiter& w : waiters) {
     w.thread = std::thread(w.wait);

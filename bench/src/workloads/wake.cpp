@@ -30,8 +30,8 @@ namespace {
 constexpr u64 us = 1000;
 /// Close together around 130 us, where the measured hosts give up polling, and reaching past every
 /// window.
-constexpr u64 idle_times_ns[] = {2 * us,   10 * us,  30 * us,  60 * us,   100 * us,
-                                 150 * us, 210 * us, 300 * us, 400 * us,  800 * us,
+constexpr u64 idle_times_ns[] = {2 * us,    10 * us,   30 * us,   60 * us,    100 * us,
+                                 150 * us,  210 * us,  300 * us,  400 * us,   800 * us,
                                  1500 * us, 3000 * us, 5000 * us, 10'000 * us};
 
 /// Wakes in a row of the curve: as many as fit into row_ns, so that a curve takes about 2 s, within
