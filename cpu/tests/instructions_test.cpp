@@ -17,18 +17,6 @@ using haltpoll::core::u64;
 
 namespace {
 
-#if defined(__x86_64__)
-[[gnu::noinline]] void umonitor(const void* p) { cpu::x86_64::umonitor(p); }
-[[gnu::noinline]] void umwait(u64 t) { cpu::x86_64::umwait(t); }
-[[gnu::noinline]] void monitorx(const void* p) { cpu::x86_64::monitorx(p); }
-[[gnu::noinline]] void mwaitx(u32 t) { cpu::x86_64::mwaitx(t); }
-#else
-[[gnu::noinline]] u32 ldaxr(const u32* p) { return cpu::aarch64::load_exclusive(p); }
-[[gnu::noinline]] void wfe() { cpu::aarch64::wfe(); }
-[[gnu::noinline]] void wfet(u64 t) { cpu::aarch64::wfet(t); }
-#endif
-[[gnu::noinline]] void relax() { cpu::relax(); }
-
 using bytes = std::vector<unsigned char>;
 
 struct encoding {
@@ -38,8 +26,7 @@ struct encoding {
   bytes mask;      // bits that count; empty: all
 };
 
-// The wrapper's own code is followed by other functions, whose instructions must not count: stop at
-// the return.
+// Other functions follow, whose instructions must not count: stop at the return.
 bool contains(const encoding& e) {
   static const bytes ret =
 #if defined(__x86_64__)
@@ -62,24 +49,27 @@ bool contains(const encoding& e) {
 
 const encoding encodings[] = {
 #if defined(__x86_64__)
-    {"pause", reinterpret_cast<const void*>(relax), {0xf3, 0x90}, {}},
+    {"pause", reinterpret_cast<const void*>(cpu::relax), {0xf3, 0x90}, {}},
     // ModRM: register form of group 15 /6; the register is the compiler's choice.
     {"umonitor",
-     reinterpret_cast<const void*>(umonitor),
+     reinterpret_cast<const void*>(cpu::x86_64::umonitor),
      {0xf3, 0x0f, 0xae, 0xf0},
      {0xff, 0xff, 0xff, 0xf8}},
-    {"umwait ecx", reinterpret_cast<const void*>(umwait), {0xf2, 0x0f, 0xae, 0xf1}, {}},
-    {"monitorx", reinterpret_cast<const void*>(monitorx), {0x0f, 0x01, 0xfa}, {}},
-    {"mwaitx", reinterpret_cast<const void*>(mwaitx), {0x0f, 0x01, 0xfb}, {}},
+    {"umwait ecx",
+     reinterpret_cast<const void*>(cpu::x86_64::umwait),
+     {0xf2, 0x0f, 0xae, 0xf1},
+     {}},
+    {"monitorx", reinterpret_cast<const void*>(cpu::x86_64::monitorx), {0x0f, 0x01, 0xfa}, {}},
+    {"mwaitx", reinterpret_cast<const void*>(cpu::x86_64::mwaitx), {0x0f, 0x01, 0xfb}, {}},
 #else
-    {"yield", reinterpret_cast<const void*>(relax), {0x3f, 0x20, 0x03, 0xd5}, {}},
+    {"yield", reinterpret_cast<const void*>(cpu::relax), {0x3f, 0x20, 0x03, 0xd5}, {}},
     // ldaxr wt, [xn]: t and n are the compiler's choice.
     {"ldaxr",
-     reinterpret_cast<const void*>(ldaxr),
+     reinterpret_cast<const void*>(cpu::aarch64::load_exclusive),
      {0x00, 0xfc, 0x5f, 0x88},
      {0x00, 0xfc, 0xff, 0xff}},
-    {"wfe", reinterpret_cast<const void*>(wfe), {0x5f, 0x20, 0x03, 0xd5}, {}},
-    {"wfet x0", reinterpret_cast<const void*>(wfet), {0x00, 0x10, 0x03, 0xd5}, {}},
+    {"wfe", reinterpret_cast<const void*>(cpu::aarch64::wfe), {0x5f, 0x20, 0x03, 0xd5}, {}},
+    {"wfet x0", reinterpret_cast<const void*>(cpu::aarch64::wfet), {0x00, 0x10, 0x03, 0xd5}, {}},
 #endif
 };
 
@@ -90,8 +80,8 @@ TEST(instructions, have_the_manuals_bytes) {
 #if defined(__x86_64__)
 TEST(instructions, umonitor_takes_a_64_bit_address) {
   // With an address-size prefix it would watch the low 4 GB.
-  EXPECT_FALSE(
-      contains({"", reinterpret_cast<const void*>(umonitor), {0x67, 0xf3, 0x0f, 0xae}, {}}));
+  EXPECT_FALSE(contains(
+      {"", reinterpret_cast<const void*>(cpu::x86_64::umonitor), {0x67, 0xf3, 0x0f, 0xae}, {}}));
 }
 
 TEST(instructions, cpuid_answers) { EXPECT_GE(cpu::x86_64::cpuid(0x80000000).eax, 0x80000008u); }

@@ -100,11 +100,11 @@ TEST_P(ways, ends_at_the_deadline) {
 }
 
 TEST_P(ways, hands_a_word_back_and_forth) {
-  // Every turn is a store that the other must not miss; without a deadline in reach a lost one
-  // hangs the test.
+  // Every turn is a store that the other must not miss; the word orders the payload, which is not
+  // atomic, and ThreadSanitizer watches.
   constexpr u32 turns = 500;
   std::atomic<u32> word{0};
-  u64 payload = 0;  // not atomic: ordered by the word alone
+  u64 payload = 0;
   const auto play = [&](u32 parity) {
     for (u32 n = parity; n < turns; n += 2) {
       while (word.load(std::memory_order_acquire) != n) {
