@@ -142,8 +142,9 @@ TEST(replay, one_wrong_cell_is_a_mismatch) {
   };
   for (const auto& shape : shapes) {
     const std::string name = shape.file;
-    const cells good =
+    cells good =
         split(name == "kvm_host_change.csv" ? synthetic_host_change(1) : golden_text(name));
+    good.resize(400);  // a beginning stands alone, and is spoilt often
     for (const std::string& spoilt : shape.columns) {
       cells rows = good;
       std::string& cell = rows[rows.size() / 2].at(column(rows, spoilt));
