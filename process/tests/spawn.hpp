@@ -42,11 +42,20 @@ inline std::vector<std::string> words(const std::string& text) {
   return all;
 }
 
+/// A name that GoogleTest takes.
+inline std::string identifier(std::string name) {
+  for (char& c : name)
+    if (c == '-') c = '_';
+  return name;
+}
+
 /// A window as long as can be: what is meant to happen while polling does.
 inline constexpr const char* longest_window = "fixed:window_ns=1000000";
 
 /// Runs `command` with the library and `governor`; without the library if `governor` is null.
-inline finished run(const std::vector<std::string>& command, const char* governor) {
+/// Counts in a page of our own unless `stats_path` says otherwise.
+inline finished run(const std::vector<std::string>& command, const char* governor,
+                    std::string stats_path = "") {
   stats_memory stats;
   std::vector<std::string> environment;
   if (governor != nullptr)

@@ -29,10 +29,7 @@ TEST_P(transparency, same_output_with_and_without) {
 }
 
 std::string test_name(const testing::TestParamInfo<transparency::ParamType>& info) {
-  std::string n = std::get<0>(info.param) + "_" + std::get<1>(info.param);
-  for (char& c : n)
-    if (c == '-') c = '_';
-  return n;
+  return identifier(std::get<0>(info.param) + "_" + std::get<1>(info.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(every_call, transparency,
