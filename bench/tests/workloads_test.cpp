@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <haltpoll/bench/runner.hpp>
@@ -21,6 +22,17 @@ constexpr bool sanitized = true;
 #else
 constexpr bool sanitized = false;
 #endif
+
+/// Whether the preload library defines the function, by what nm lists of it.
+bool library_wraps(const std::string& function) {
+  const std::string list = "nm -D --defined-only " + process::preload_library();
+  FILE* nm = ::popen(list.c_str(), "r");
+  if (nm == nullptr) return false;
+  std::string text;
+  for (int c; (c = std::fgetc(nm)) != EOF;) text += static_cast<char>(c);
+  ::pclose(nm);
+  return text.find(" T " + function + "\n") != std::string::npos;
+}
 
 class every_workload : public testing::TestWithParam<const char*> {
  protected:
@@ -60,6 +72,9 @@ TEST_P(every_workload, delivers_in_the_off_arm) { measure("off"); }
 TEST_P(every_workload, delivers_in_the_process_arm) {
   if (sanitized) GTEST_SKIP() << "a sanitizer's runtime and a preloaded library exclude each other";
   if (process::preload_library().empty()) GTEST_SKIP() << "libhaltpoll_preload.so is not built";
+  if (std::string(GetParam()) == "ctxsw" && !library_wraps("syscall"))
+    GTEST_SKIP()
+        << "the preload library does not wrap syscall(), through which a futex is waited for";
   measure("process");
 }
 
