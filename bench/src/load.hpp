@@ -3,7 +3,7 @@
 // and how time, CPU time and halts of one sample are counted.
 //
 // Each operation is timed by one reading of the clock, which ends it and begins the next, so the
-// clock's own cost (30 ns by vDSO, 11 ns by TSC) is in every latency and the same in both arms: 0.2
+// clock's own cost (30 ns by vDSO) is in every latency and the same in both arms: 0.2
 // % of a pipe round trip.
 #include <sys/types.h>
 #include <unistd.h>

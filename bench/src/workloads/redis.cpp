@@ -28,7 +28,7 @@ namespace {
 
 constexpr int exit_not_found = 127;
 
-/// It answers after 20 to 60 ms; under a sanitizer or valgrind after a second.
+/// Only to end with a clear error; starting up is not measured.
 constexpr u64 server_start_limit_ns = 10'000'000'000;
 
 /// Starts a program of the PATH on `cpu` with its output in `out`.
@@ -177,7 +177,7 @@ outcome run_redis(const job& j) {
   if (std::string problem = benchmark(redis.port(), j.cpu_a, "set,get", warm_up_ops, ignored);
       !problem.empty())
     return problem;
-  // The client's use includes its start (about 2 ms): it is another process, measured as a whole.
+  // The client's use includes its start : it is another process, measured as a whole.
   const usage before = redis.used() + usage_of(RUSAGE_CHILDREN);
   if (std::string problem = benchmark(redis.port(), j.cpu_a, "get", j.ops, csv); !problem.empty())
     return problem;

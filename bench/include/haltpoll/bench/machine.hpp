@@ -25,9 +25,10 @@ struct machine {
   /// Quiet enough for figures to be compared with others. Ratios of alternating arms survive some
   /// noise; absolute times do not.
   bool quiet() const { return load_before < quiet_load && steal_percent < quiet_steal_percent; }
-  /// A resting 2-CPU guest shows 0.00 to 0.3; one build job 1.0.
+  /// One busy task makes 1.0: above half of that, somebody else was on the CPUs. A choice, not
+  /// measured.
   static constexpr double quiet_load = 0.5;
-  /// A guest alone on its host shows 0.0 to 0.2 %.
+  /// A choice, not measured: 1 % stolen is 10 ms a second, fifty times the longest usual window.
   static constexpr double quiet_steal_percent = 1.0;
 };
 
