@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <tbb/concurrent_queue.h>
 
+#include <algorithm>
 #include <atomic>
 #include <haltpoll/cpu/clock.hpp>
 #include <haltpoll/cpu/relax.hpp>
@@ -30,6 +31,8 @@ namespace {
 constexpr u64 hold_ns = 5'000;
 /// Tight round trips take 0.1 us, three readings of the clock; so many are timed as one.
 constexpr u64 tight_batch = 64;
+/// Enough for a median, and few: on a busy CPU each may cost the time slice of somebody else.
+constexpr u64 most_tight_batches = 50;
 
 // The flags: post() makes one take() return. At most one post is ever outstanding. What a library's
 // lock guards is a relaxed atomic, because a thread sanitizer does not see into prebuilt locks.
@@ -70,7 +73,9 @@ class pthread_cond : public no_polls {
 class std_atomic_wait : public no_polls {
  public:
   void post() {
-    word_.store(1, std::memory_order_release);
+    // Not release: notify_one() of libstdc++ 12 then loads whether anybody waits, without a fence
+    // before it; a store that is still on its way would be a lost wake-up.
+    word_.store(1);
     word_.notify_one();
   }
   void take() {
@@ -135,7 +140,7 @@ outcome hand_off(const job& j) {
   if (j.ops == 0) return "needs at least one operation";
   alignas(64) Flag there;
   alignas(64) Flag back;
-  const u64 batches = (j.ops + tight_batch - 1) / tight_batch;
+  const u64 batches = std::min(most_tight_batches, (j.ops + tight_batch - 1) / tight_batch);
   const u64 tight = warm_up_ops + batches * tight_batch, held = warm_up_ops + j.ops;
   std::vector<u64> peer_held(held);  // filled now, so that no page fault is timed
   std::vector<u64> times(held);
