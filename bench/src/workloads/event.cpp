@@ -189,7 +189,8 @@ outcome hand_off(const job& j) {
   s.p50_ns = percentile(times, 500);
   s.p99_ns = percentile(times, 990);
   s.mean_ns = std::accumulate(times.begin(), times.end(), u64{0}) / j.ops;
-  if (s.p50_ns <= two_readings) return "a round trip was no longer than two readings of the clock";
+  if (std::min(s.p50_ns, s.mean_ns) <= two_readings)
+    return "a round trip was no longer than two readings of the clock";
   for (u64* ns : {&s.p50_ns, &s.p99_ns, &s.mean_ns}) *ns -= two_readings;
   s.polls = there.polls() + back.polls();
   s.hits = there.hits() + back.hits();
