@@ -31,8 +31,12 @@ namespace {
 constexpr u64 hold_ns = 5'000;
 /// Tight round trips take 0.1 us, three readings of the clock; so many are timed as one.
 constexpr u64 tight_batch = 64;
-/// Enough for a median, and few: on a busy CPU each may cost the time slice of somebody else.
-constexpr u64 most_tight_batches = 50;
+/// Enough for a median, and few: where others need the CPU, each yield of a fixed spin costs their
+/// time slices (a round trip of std::atomic::wait 0.1 s with 7 runnable threads per CPU).
+constexpr u64 most_tight_batches = 15;
+/// Round trips of each kind that come first and do not count. The default governor polls from the
+/// third wait on.
+constexpr u64 settle_ops = 64;
 
 // The flags: post() makes one take() return. At most one post is ever outstanding. What a library's
 // lock guards is a relaxed atomic, because a thread sanitizer does not see into prebuilt locks.
@@ -141,7 +145,7 @@ outcome hand_off(const job& j) {
   alignas(64) Flag there;
   alignas(64) Flag back;
   const u64 batches = std::min(most_tight_batches, (j.ops + tight_batch - 1) / tight_batch);
-  const u64 tight = warm_up_ops + batches * tight_batch, held = warm_up_ops + j.ops;
+  const u64 tight = settle_ops + batches * tight_batch, held = settle_ops + j.ops;
   std::vector<u64> peer_held(held);  // filled now, so that no page fault is timed
   std::vector<u64> times(held);
   std::vector<u64> batch_ns(batches);
@@ -158,7 +162,7 @@ outcome hand_off(const job& j) {
   if (!problem.empty()) return problem;
 
   const auto round_trip = [&] { there.post(), back.take(); };
-  for (u64 i = 0; i < warm_up_ops; ++i) round_trip();
+  for (u64 i = 0; i < settle_ops; ++i) round_trip();
   for (u64& ns : batch_ns) {
     const u64 from = cpu::now_ns();
     for (u64 i = 0; i < tight_batch; ++i) round_trip();
@@ -167,7 +171,7 @@ outcome hand_off(const job& j) {
   usage before;
   u64 start = 0, now = cpu::now_ns();
   for (u64 i = 0; i < held; ++i) {
-    if (i == warm_up_ops) before = usage_of(RUSAGE_SELF), now = start = cpu::now_ns();
+    if (i == settle_ops) before = usage_of(RUSAGE_SELF), now = start = cpu::now_ns();
     const u64 posted = now + hold(now);
     round_trip();
     now = cpu::now_ns();
@@ -176,7 +180,7 @@ outcome hand_off(const job& j) {
   const usage used = usage_of(RUSAGE_SELF) - before;
   peer.join();
   for (u64 i = 0; i < held; ++i) times[i] -= peer_held[i];
-  times.erase(times.begin(), times.begin() + warm_up_ops);
+  times.erase(times.begin(), times.begin() + settle_ops);
 
   // Each hand-off is seen from the last clock reading of the one to the first of the other: one
   // whole reading too much.
