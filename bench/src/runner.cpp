@@ -135,7 +135,8 @@ class measurement {
 
 std::vector<std::string> default_workloads() {
   std::vector<std::string> all;
-  for (const workload& w : workloads()) all.emplace_back(w.name);
+  for (const workload& w : workloads())
+    if (w.by_default) all.emplace_back(w.name);
   return all;
 }
 

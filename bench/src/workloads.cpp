@@ -6,7 +6,7 @@ namespace {
 
 // clang-format off
 constexpr workload table[] = {
-    // name, placement, description, own arms, first_ops, higher_is_better, run
+    // name, placement, description, own arms, first_ops, higher_is_better, run, blocks, by_default
     {"pipe", "cross-cpu", "two processes, one byte through two pipes (perf bench sched pipe)", {}, 1000, false, run_pipe},
     {"pipe-same-cpu", "same-cpu", "the same on one CPU: polling must stand back", {}, 1000, false, run_pipe},
     {"ctxsw", "cross-cpu", "two processes, a futex word handed over (contextswitch)", {}, 1000, false, run_ctxsw},
@@ -19,7 +19,7 @@ constexpr workload table[] = {
     {"redis", "cross-cpu", "redis-server and redis-benchmark -c 1 -t get", {}, 2000, true, run_redis},
     {"wake", "cross-cpu", "penalty curve: one-way wake latency by idle time, 2 us to 10 ms", wake_arms, 0, false, run_wake},
     {"throughput", "cross-cpu", "index of computing, system calls, processes, pipes (UnixBench): must not change", {}, 0, true, run_throughput, false},
-    {"idle", "all-cpus", "CPU time per second of four threads with nothing to do", {}, 0, false, run_idle, false},
+    {"idle", "all-cpus", "CPU time per second of four threads with nothing to do", {}, 0, false, run_idle, false, false},
     {"decide", "same-cpu", "one decision of a governor on random idle durations", decide_arms, 400'000, false, run_decide},
 };
 // clang-format on

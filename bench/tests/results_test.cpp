@@ -142,14 +142,16 @@ TEST(table, says_when_the_machine_was_not_quiet) {
 TEST(table, arms_of_a_workloads_own_are_named_in_their_rows) {
   report r = example();
   r.comparisons.resize(1);
-  r.comparisons[0].own_arms = true;
-  r.comparisons[0].workload = "event";
-  r.comparisons[0].baseline = "pthread_cond";
-  r.comparisons.push_back(r.comparisons[0]);
-  r.comparisons[1].candidate = "absl";
+  comparison& first = r.comparisons[0];
+  first.own_arms = true;
+  first.workload = "event", first.baseline = "pthread_cond", first.candidate = "haltpoll";
+  comparison second = first;
+  second.baseline = "absl";
+  r.comparisons.push_back(second);
   const std::string text = to_table(r);
-  EXPECT_NE(text.find("pthread_cond p50  against p50"), std::string::npos) << text;
-  EXPECT_NE(text.find("absl 5.1 us"), std::string::npos) << text;
+  EXPECT_NE(text.find("against p50           haltpoll p50"), std::string::npos) << text;
+  EXPECT_NE(text.find("pthread_cond 20.8 us  5.1 us"), std::string::npos) << text;
+  EXPECT_NE(text.find("absl 20.8 us          5.1 us"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -226,6 +226,33 @@ TEST(runner, the_curve_is_the_median_of_the_baselines_rows) {
   EXPECT_EQ(r.curve[1].wake_p99_ns, 80'000u);
 }
 
+TEST(runner, the_last_of_a_workloads_own_arms_is_compared_with_each_other) {
+  static constexpr const char* names[] = {"pthread", "std", "ours"};
+  static constexpr workload own{"own", "cross-cpu", "", names, 0, false, never};
+  const auto of_p50 = [](u64 p50) {
+    return [p50](const workload&, const job&) -> outcome {
+      sample s;
+      s.ops = s.wall_ns = 1, s.p50_ns = p50;
+      return s;
+    };
+  };
+  plan p;
+  p.rounds = 2;
+  step s;
+  s.load = &own;
+  s.arms = {{"pthread", proof::no_polls, of_p50(100)},
+            {"std", proof::by_build, of_p50(60)},
+            {"ours", proof::by_build, of_p50(20)}};
+  p.steps = {s};
+  const report r = run(p);
+  ASSERT_EQ(r.comparisons.size(), 2u);
+  EXPECT_EQ(r.comparisons[0].baseline, "pthread");
+  EXPECT_EQ(r.comparisons[0].candidate, "ours");
+  EXPECT_DOUBLE_EQ(r.comparisons[0].speedup.median, 5);
+  EXPECT_EQ(r.comparisons[1].baseline, "std");
+  EXPECT_DOUBLE_EQ(r.comparisons[1].speedup.median, 3);
+}
+
 /// The text of the refusal, or "" if the options were taken.
 std::string refusal(const options& o) {
   const auto p = make_plan(o);

@@ -1,9 +1,12 @@
 // Every workload, end to end through real workers, in both arms. Operations are counted, never
 // timed.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <haltpoll/bench/runner.hpp>
 #include <haltpoll/process/launch.hpp>
 
@@ -19,6 +22,17 @@ constexpr bool sanitized = true;
 #else
 constexpr bool sanitized = false;
 #endif
+
+/// Whether the preload library defines the function, by what nm lists of it.
+bool library_wraps(const std::string& function) {
+  const std::string list = "nm -D --defined-only " + process::preload_library();
+  FILE* nm = ::popen(list.c_str(), "r");
+  if (nm == nullptr) return false;
+  std::string text;
+  for (int c; (c = std::fgetc(nm)) != EOF;) text += static_cast<char>(c);
+  ::pclose(nm);
+  return text.find(" T " + function + "\n") != std::string::npos;
+}
 
 class every_workload : public testing::TestWithParam<const char*> {
  protected:
@@ -58,6 +72,9 @@ TEST_P(every_workload, delivers_in_the_off_arm) { measure("off"); }
 TEST_P(every_workload, delivers_in_the_process_arm) {
   if (sanitized) GTEST_SKIP() << "a sanitizer's runtime and a preloaded library exclude each other";
   if (process::preload_library().empty()) GTEST_SKIP() << "libhaltpoll_preload.so is not built";
+  if (std::string(GetParam()) == "ctxsw" && !library_wraps("syscall"))
+    GTEST_SKIP()
+        << "the preload library does not wrap syscall(), through which a futex is waited for";
   measure("process");
 }
 
@@ -79,6 +96,48 @@ TEST(table_of_workloads, is_complete) {
     EXPECT_EQ(std::count(names.begin(), names.end(), w.name), 0) << w.name << " twice";
     names.emplace_back(w.name);
   }
+}
+
+TEST(redis, leaves_neither_file_nor_directory) {
+  std::string directory =
+      (std::filesystem::temp_directory_path() / "workloads_test_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  ::setenv("TMPDIR", directory.c_str(), 1);
+  options o;
+  o.workloads = {"redis"};
+  o.backends = {"off", "off"};
+  const auto made = make_plan(o);
+  ASSERT_TRUE(std::holds_alternative<plan>(made));
+  const step& s = std::get<plan>(made).steps.at(0);
+  job j = s.base;
+  j.ops = ops;
+  const outcome got = s.problem.empty() ? s.arms.at(0).measure(*s.load, j) : s.problem;
+  ::unsetenv("TMPDIR");
+  EXPECT_TRUE(std::filesystem::is_empty(directory));
+  std::filesystem::remove_all(directory);
+  if (!s.problem.empty()) GTEST_SKIP() << s.problem;
+  EXPECT_TRUE(std::holds_alternative<sample>(got)) << std::get<std::string>(got);
+}
+
+TEST(placement, a_pair_needs_two_cpus) {
+  cpu_set_t before;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  const int first = allowed_cpus().front();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  options o;
+  o.workloads = {"pipe", "pipe-same-cpu", "messaging"};
+  o.backends = {"off", "off"};
+  const auto made = make_plan(o);
+  ::sched_setaffinity(0, sizeof before, &before);
+  ASSERT_TRUE(std::holds_alternative<plan>(made));
+  const auto& steps = std::get<plan>(made).steps;
+  EXPECT_EQ(steps.at(0).problem,
+            "needs two CPUs; this process may run on CPU " + std::to_string(first) + " only");
+  EXPECT_EQ(steps.at(1).problem, "");
+  EXPECT_EQ(steps.at(2).problem, "");
 }
 
 TEST(redis_csv, is_read_by_its_columns) {

@@ -42,16 +42,13 @@ entry socket_kind(int fd) {
 
 entry kind_of(int fd) {
   struct stat s;
-  if (fstat(fd, &s) != 0) return 0;
+  if (fstat(fd, &s) != 0) return untouched;
+  const mode_t type = s.st_mode & S_IFMT;
+  constexpr mode_t anonymous_inode = 0;
+  if (type != S_IFIFO && type != S_IFSOCK && type != anonymous_inode) return untouched;
   const int flags = fcntl(fd, F_GETFL);
-  if (flags < 0 || (flags & O_NONBLOCK) != 0)
-    return 0;  // did not block after all, it was only preempted
-  switch (s.st_mode & S_IFMT) {
-    case S_IFIFO: return pollable;
-    case S_IFSOCK: return socket_kind(fd);
-    case 0: return pollable;  // anonymous inode
-    default: return untouched;
-  }
+  if (flags < 0 || (flags & O_NONBLOCK) != 0) return untouched;
+  return type == S_IFSOCK ? socket_kind(fd) : pollable;
 }
 
 bool in_table(int fd) { return fd >= 0 && fd < limit; }

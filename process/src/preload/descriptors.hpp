@@ -2,10 +2,9 @@
 // descriptors: what kind of file a descriptor is, remembered, because read() says nothing about it
 // and regular files, terminals and non-blocking descriptors must be left exactly as they are.
 //
-// A descriptor starts as `unknown`: the plain call is made, nothing else. Only when such a call has
-// really blocked is the descriptor classified (fstat, F_GETFL, for sockets two getsockopt; once).
-// Regular files never get there, non-blocking descriptors neither, and nobody pays for descriptors
-// that always have data.
+// A descriptor starts as `unknown`: the plain call is made, nothing else. Only when such a call
+// took long enough to have blocked is the descriptor classified (fstat; for pipes and the like
+// F_GETFL; for sockets two getsockopt), once. Nobody pays for descriptors that always have data.
 //
 // An entry is forgotten before close, dup2, dup3, close_range, closefrom, fclose, pclose and
 // freopen do their work, and when SO_RCVTIMEO or SO_RCVLOWAT is set. A generation in the entry
@@ -15,7 +14,7 @@
 //   file): the poll runs for
 //     at most one window, then the real call answers EAGAIN as it should, and the entry is
 //     forgotten. fcntl and ioctl are variadic and therefore not wrapped.
-//   * O_NONBLOCK cleared: was `unknown`, stays right.
+//   * O_NONBLOCK cleared after classification: stays `untouched`, is not polled for.
 //   * the number was closed behind libc's back (raw system call, io_uring, daemon(), a CLONE_FILES
 //   relative) and means
 //     another file now. Pipe, socket, eventfd in any order: the same calls fit. A terminal or

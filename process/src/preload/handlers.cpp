@@ -1,6 +1,7 @@
 #include "handlers.hpp"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,11 +41,25 @@ struct kernel_sigaction {
 
 }  // namespace
 
-bool handlers::may_run(uint64_t set) {
-  if (set == 0) return false;
-  uint64_t blocked = 0;
-  syscall(SYS_rt_sigprocmask, SIG_BLOCK, nullptr, &blocked, sizeof blocked);
-  return (set & ~blocked) != 0;
+held_signals::held_signals(uint64_t ending, const sigset_t* call_mask) : ending_(ending) {
+  if (ending_ == 0) return;
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &ending_, &thread_mask_, sizeof thread_mask_);
+  call_mask_ = thread_mask_;
+  // The kernel's set is the first word of libc's.
+  if (call_mask != nullptr) memcpy(&call_mask_, call_mask, sizeof call_mask_);
+}
+
+uint64_t held_signals::pending() const {
+  uint64_t set = 0;
+  if (ending_ != 0) syscall(SYS_rt_sigpending, &set, sizeof set);
+  return set & ending_;
+}
+
+void held_signals::release() {
+  if (ending_ == 0) return;
+  const int saved = errno;
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread_mask_, nullptr, sizeof thread_mask_);
+  errno = saved;
 }
 
 void handlers::expect(int sig) {

@@ -42,7 +42,7 @@ auto on_descriptor(int fd, Plain plain, Call make) -> decltype(plain()) {
     // Unknown: nothing but the plain call, and a look afterwards if it blocked.
     const u64 start = cpu::now_ns();
     const auto result = plain();
-    if (cpu::now_ns() - start >= shortest_block_ns) classify(fd, e);
+    if (result >= 0 && cpu::now_ns() - start >= shortest_block_ns) classify(fd, e);
     return result;
   }
   auto call = make(e);

@@ -22,12 +22,9 @@ void leave_alone(thread_state& t) {
   if (stats_slot* c = counters(t)) count(c->backed_off);
 }
 
-u64 window(thread_state& t, ended_by e) {
+u64 window(thread_state& t) {
   const core::decision d = core::any::select(config.governor, t.governor, {});
   if (d.state != core::poll_state || d.window_ns == 0 || !ordinary_policy(t)) return 0;
-  // Only now, as the first question makes the watch find out what the kernel shows, with a short
-  // sleep.
-  if (ending(e) != 0 && !cpu::preemption_watch::supported()) return 0;
   return d.window_ns;
 }
 
@@ -36,7 +33,7 @@ void reflect(thread_state& t, const core::outcome& o) {
 }
 
 poll_result account(thread_state& t, poll_result p, bool disturbed) {
-  const bool contended = p.how == ending_of::contended || p.how == ending_of::interrupted;
+  const bool contended = p.how == ending_of::contended;
   if (contended) {
     t.backoff = t.backoff == 0 ? 1 : t.backoff * 2;
     if (t.backoff > longest_backoff) t.backoff = longest_backoff;

@@ -7,20 +7,12 @@
 //   hit           the attempt did what the call is for;
 //   miss          the window, or the caller's timeout, ran out: the real call follows;
 //   contended     somebody else needs this CPU: the real call follows, and the next calls do not
-//   poll. How many doubles
-//                 each time up to `longest_backoff` and halves with every clean hit, so that a load
-//                 which shares its CPU pays for one poll of a few us in 256 calls;
-//   interrupted   a handler that would have ended the real call may have run: EINTR.
-// The last two are told apart as far as they can be. The watch (cpu/preemption.hpp) reports that
-// this thread was switched out or a handler ran, not which; the number of context switches would
-// not tell either, because a signal may have come while we were switched out. To lose a signal is
-// wrong, and EINTR without a signal is something a program that installs handlers has to expect (a
-// stop and SIGCONT do it to these calls as well, signal(7)). So: EINTR exactly if this thread has,
-// unblocked, a handler which ends this kind of call (fault handlers do not count); else it was
-// contention. Either way the next calls do not poll, so EINTR for nothing stays rare. A handler
-// that runs between the last look and the real call could as well have run before the call. Where
-// the watch cannot see handlers (no rseq, Linux from 6.19 on), a process that has such handlers
-// does not poll at all.
+//   poll. How
+//                 many doubles each time up to `longest_backoff` and halves with every clean hit,
+//                 so that a load which shares its CPU pays for one poll of a few us in 256 calls;
+//   interrupted   a signal arrived whose handler ends this call: EINTR (handlers.hpp).
+// A signal that arrives between the end of the poll and the real call is handled and ends nothing,
+// as one that arrives just before a call does.
 //
 // Cancellation: attempts and blocks go through libc functions that are cancellation points. No lock
 // is held and nothing has to be undone if the thread is unwound here; the watch left behind points
@@ -50,7 +42,7 @@ inline constexpr u64 yield_every_ns = 4'000;
 /// 1/256 of it per call is below what can be measured.
 inline constexpr u32 longest_backoff = 256;
 
-/// A call that took less did not block, where we cannot see it otherwise. The fastest wake-ups
+/// A call that took less did not block. The fastest wake-ups
 /// measured take 5 us.
 inline constexpr u64 shortest_block_ns = 2'000;
 
@@ -66,7 +58,7 @@ inline uint64_t ending(ended_by e) {
 void leave_alone(thread_state& t);
 
 /// The governor's window for this call, 0: do not poll.
-u64 window(thread_state& t, ended_by e);
+u64 window(thread_state& t);
 
 /// Tells the governor how the call went.
 void reflect(thread_state& t, const core::outcome& o);
@@ -79,36 +71,53 @@ struct poll_result {
   u64 polled_ns;
 };
 
+/// The signal mask a call brings along, if it does.
+template <class Call>
+const sigset_t* mask_of(const Call& call) {
+  if constexpr (requires { call.mask; })
+    return call.mask;
+  else
+    return nullptr;
+}
+
 /// Counts a poll and adjusts the backoff. Returns `p`.
 poll_result account(thread_state& t, poll_result p, bool disturbed);
-
-/// How a disturbed poll ends. One system call.
-inline ending_of verdict(ended_by e) {
-  return handlers::may_run(ending(e)) ? ending_of::interrupted : ending_of::contended;
-}
 
 /// Polls after a first attempt that found nothing; counts it and adjusts the backoff.
 template <class Call>
 poll_result poll(thread_state& t, Call& call, ended_by e, u64 window_ns) {
-  // Armed after the first attempt: a handler that ran before this could as well have run before the
-  // call.
+  // After the first attempt: a handler that ran before this could as well have run before the call.
+  held_signals held(ending(e), mask_of(call));
   cpu::preemption_watch watch;
   watch.arm();
   const u64 start = cpu::now_ns();
   u64 now = start;
   u64 yield_at = start + yield_every_ns;
+  poll_result p{ending_of::miss, 0};
   for (;;) {
     const bool over = now - start >= window_ns;
     if (over || now >= yield_at) {
-      if (over ? watch.disturbed() : watch.give_way())
-        return account(t, {verdict(e), cpu::now_ns() - start}, true);
-      if (over) return account(t, {ending_of::miss, now - start}, false);
+      if (over || held.arrived()) break;
+      if (watch.give_way()) {
+        p.how = ending_of::contended;
+        break;
+      }
       yield_at = now + yield_every_ns;
     }
     const bool done = call.attempt();
     now = cpu::now_ns();
-    if (done) return account(t, {ending_of::hit, now - start}, t.backoff != 0 && watch.disturbed());
+    if (done) {
+      p.how = ending_of::hit;
+      break;
+    }
   }
+  p.polled_ns = now - start;
+  if (p.how != ending_of::hit) {
+    p.polled_ns = cpu::now_ns() - start;
+    if (held.arrived_here()) p.how = ending_of::interrupted;
+  }
+  held.release();
+  return account(t, p, p.how == ending_of::hit && t.backoff != 0 && watch.disturbed());
 }
 
 /// The real call, timed. Returns its time, 0 if it had something to return at once.
@@ -142,7 +151,7 @@ void poll_then_block(Call& call, ended_by e, u64 limit_ns) {
     detail::leave_alone(t);
     return call.block(limit_ns);
   }
-  const u64 window_ns = detail::window(t, e);
+  const u64 window_ns = detail::window(t);
   core::outcome o;
   if (window_ns != 0) {
     if (call.attempt()) {  // it was there: one system call, no clock

@@ -67,7 +67,7 @@ struct plan {
   u32 samples() const;  ///< how many workers will be started
 };
 
-/// Names of the workloads that a bench without names runs, in the table's order.
+/// Names of the workloads that a bench without names runs (by_default), in the table's order.
 std::vector<std::string> default_workloads();
 
 /// Checks every option and finds worker, library and CPUs. The text says which value is wrong and

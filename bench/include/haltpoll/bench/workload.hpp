@@ -75,6 +75,9 @@ struct workload {
   /// False: the load never blocks, so that polls > 0 cannot be the proof that an arm differed; that
   /// the library was loaded is then enough.
   bool blocks = true;
+  /// False: one sample takes seconds, so that a bench without names, which shall end within two
+  /// minutes, leaves it out.
+  bool by_default = true;
 };
 
 /// Every workload, in the order of the documentation.
