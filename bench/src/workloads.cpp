@@ -14,7 +14,7 @@ constexpr workload table[] = {
     {"udp", "cross-cpu", "64 bytes over UDP on loopback, blocking", {}, 1000, false, run_udp},
     {"unix", "cross-cpu", "64 bytes over a stream socket pair, blocking", {}, 1000, false, run_unix},
     {"epoll", "cross-cpu", "tcp with an event loop as the server (epoll_wait, non-blocking recv)", {}, 1000, false, run_epoll},
-    {"event", "cross-cpu", "two threads hand over 5 us turns by flag; the turns are not counted", event_arms, 2000, false, run_event},
+    {"event", "cross-cpu", "two threads hand over 5 us turns by flag; the turns are not counted", event_arms, 500, false, run_event},
     {"messaging", "all-cpus", "2 groups of 20 senders and 20 receivers (perf bench sched messaging)", {}, 16'000, true, run_messaging},
     {"redis", "cross-cpu", "redis-server and redis-benchmark -c 1 -t get", {}, 2000, true, run_redis},
     {"wake", "cross-cpu", "penalty curve: one-way wake latency by idle time, 2 us to 10 ms", wake_arms, 0, false, run_wake},

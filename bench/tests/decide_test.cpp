@@ -2,6 +2,7 @@
 // nanoseconds are for `haltpoll bench decide`.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "measure.hpp"
