@@ -6,13 +6,16 @@
 // once (reflect): a hit, or a block with its time, without the poll before it. A poll ends with
 //   hit           the attempt did what the call is for;
 //   miss          the window, or the caller's timeout, ran out: the real call follows;
-//   contended     somebody else needs this CPU: the real call follows, and the next calls do not
-//   poll. How
-//                 many doubles each time up to `longest_backoff` and halves with every clean hit,
-//                 so that a load which shares its CPU pays for one poll of a few us in 256 calls;
+//   contended     somebody else needs this CPU: the real call follows.
 //   interrupted   a signal arrived whose handler ends this call: EINTR (handlers.hpp).
 // A signal that arrives between the end of the poll and the real call is handled and ends nothing,
 // as one that arrives just before a call does.
+//
+// A poll in which somebody else ran, however it ended, is followed by calls that do not poll: at
+// least 1, 2, 4, ... 256 of them (a clean hit halves that), and for 256 times as long as that poll
+// took. The first bounds what a load that shares its CPU pays, one poll of a few us in 256 calls;
+// the second what it costs among programs that compute, where a thread that yields gets the CPU
+// back milliseconds later. Both come to less than half a percent.
 //
 // Cancellation: attempts and blocks go through libc functions that are cancellation points. No lock
 // is held and nothing has to be undone if the thread is unwound here; the watch left behind points
@@ -38,8 +41,8 @@ enum class ended_by : bool { not_restarting_handlers, any_handler };
 /// us instead of 4.7.
 inline constexpr u64 yield_every_ns = 4'000;
 
-/// Calls without a poll after a contended one, at most. One vain poll costs up to yield_every_ns:
-/// 1/256 of it per call is below what can be measured.
+/// Calls without a poll after a contended one, at most, and time without one, in times of that
+/// poll.
 inline constexpr u32 longest_backoff = 256;
 
 /// A call that took less did not block. The fastest wake-ups
@@ -94,20 +97,22 @@ poll_result poll(thread_state& t, Call& call, ended_by e, u64 window_ns) {
   u64 now = start;
   u64 yield_at = start + yield_every_ns;
   poll_result p{ending_of::miss, 0};
+  bool disturbed = false;
   for (;;) {
     const bool over = now - start >= window_ns;
     if (over || now >= yield_at) {
-      if (over || held.arrived()) break;
-      if (watch.give_way()) {
-        p.how = ending_of::contended;
-        break;
-      }
+      if (held.arrived()) break;
+      disturbed = over ? watch.disturbed() : watch.give_way();
+      if (disturbed) p.how = ending_of::contended;
+      if (over || disturbed) break;
       yield_at = now + yield_every_ns;
     }
     const bool done = call.attempt();
     now = cpu::now_ns();
     if (done) {
       p.how = ending_of::hit;
+      // Not asked of a short one: whoever ran did not take long either.
+      disturbed = now - start > yield_every_ns && watch.disturbed();
       break;
     }
   }
@@ -117,7 +122,7 @@ poll_result poll(thread_state& t, Call& call, ended_by e, u64 window_ns) {
     if (held.arrived_here()) p.how = ending_of::interrupted;
   }
   held.release();
-  return account(t, p, p.how == ending_of::hit && t.backoff != 0 && watch.disturbed());
+  return account(t, p, disturbed);
 }
 
 /// The real call, timed. Returns its time, 0 if it had something to return at once.
