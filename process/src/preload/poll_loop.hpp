@@ -32,10 +32,6 @@
 
 namespace haltpoll::preload {
 
-/// Which handlers end a call. Poll, select and epoll: all; the others: those without SA_RESTART,
-/// and all if a receive timeout is set (signal(7)).
-enum class ended_by : bool { not_restarting_handlers, any_handler };
-
 /// How long to try before the first yield, and between yields. A hand-over between two polling
 /// processes takes 2 to 4 us, and a yield 0.8 us: with one in every try the pipe round trip is 5.5
 /// us instead of 4.7.
@@ -45,17 +41,12 @@ inline constexpr u64 yield_every_ns = 4'000;
 /// poll.
 inline constexpr u32 longest_backoff = 256;
 
-/// A call that took less did not block. The fastest wake-ups
-/// measured take 5 us.
+/// A call that took less did not block. The fastest wake-ups measured take 5 us.
 inline constexpr u64 shortest_block_ns = 2'000;
 
 namespace detail {
 
 inline void count(std::atomic<u64>& c, u64 by = 1) { c.fetch_add(by, std::memory_order_relaxed); }
-
-inline uint64_t ending(ended_by e) {
-  return e == ended_by::any_handler ? handlers::any() : handlers::not_restarting();
-}
 
 /// Counts a call that is made as it is because of an earlier contended poll.
 void leave_alone(thread_state& t);
@@ -90,7 +81,7 @@ poll_result account(thread_state& t, poll_result p, bool disturbed);
 template <class Call>
 poll_result poll(thread_state& t, Call& call, ended_by e, u64 window_ns) {
   // After the first attempt: a handler that ran before this could as well have run before the call.
-  held_signals held(ending(e), mask_of(call));
+  held_signals held(e, mask_of(call));
   cpu::preemption_watch watch;
   watch.arm();
   const u64 start = cpu::now_ns();
@@ -119,7 +110,7 @@ poll_result poll(thread_state& t, Call& call, ended_by e, u64 window_ns) {
   p.polled_ns = now - start;
   if (p.how != ending_of::hit) {
     p.polled_ns = cpu::now_ns() - start;
-    if (held.arrived_here()) p.how = ending_of::interrupted;
+    if (held.will_end_call()) p.how = ending_of::interrupted;
   }
   held.release();
   return account(t, p, disturbed);
@@ -142,11 +133,13 @@ u64 block(thread_state& t, Call& call, u64 limit_ns) {
 
 }  // namespace detail
 
-/// Runs `call`, polling first if that pays. Call:
-///   bool attempt()       the non-blocking form; false: nothing yet. Sets result, and errno if that
-///   is -1. void block(u64 ns)   the real call, to return after `ns` at the latest (core::never: no
-///   limit). Sets the same.
-/// `limit_ns`: the caller's timeout.
+/// Runs `call`, polling first if that pays. `limit_ns`: the caller's timeout. Call has
+///
+/// `bool attempt()`, the non-blocking form; false: nothing yet;
+///
+/// `void block(u64 ns)`, the real call, to return after `ns` at the latest (core::never: no limit);
+///
+/// `result`, which both set, together with errno where it is -1.
 template <class Call>
 void poll_then_block(Call& call, ended_by e, u64 limit_ns) {
   using detail::ending_of;

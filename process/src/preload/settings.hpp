@@ -2,9 +2,11 @@
 // settings: what the environment says, read once, by the constructor. Before that, and where it
 // cannot be read, nothing polls and every wrapper is a pass-through.
 //
-//   HALTPOLL_GOVERNOR   a SPEC; default `haltpoll`. A bad one: one line on stderr, no polling in
-//   this process. HALTPOLL_STATS      a file of sizeof(stats_page) bytes, mapped shared. Not
-//   usable: one line on stderr, no counting.
+// HALTPOLL_GOVERNOR: a SPEC; default `haltpoll`. A bad one: one line on stderr, no polling in this
+// process.
+//
+// HALTPOLL_STATS: a file of sizeof(stats_page) bytes, mapped shared. Not usable: one line on
+// stderr, no counting.
 //
 // Nothing else is read.
 #include <atomic>
