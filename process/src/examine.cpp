@@ -135,8 +135,8 @@ verdict examine_file(const std::string& path, int depth) {
     verdict v = examine_file(script->path, depth - 1);
     // env runs another program by PATH. What it is follows from a plain word only.
     const bool env = script->path.ends_with("/env");
-    if (v.problem.empty() && env && !script->argument.empty() &&
-        script->argument.find_first_of(" \t=-") == std::string::npos) {
+    if (v.problem.empty() && env && !script->argument.empty() && script->argument[0] != '-' &&
+        script->argument.find_first_of(" \t=") == std::string::npos) {
       if (const auto target = look_up(script->argument)) v = examine_file(*target, depth - 1);
     }
     if (!v.problem.empty()) v.problem = path + " is a script: " + v.problem;

@@ -109,6 +109,8 @@ struct call {
 
 const std::vector<call>& calls();
 const call* find_call(const char* name);
+/// False where the kernel (or the emulator) does not have it.
+bool available(const call& c);
 channel make_channel(const call& c);
 
 /// Makes the library know the descriptor and poll: a call that really blocks, then another.

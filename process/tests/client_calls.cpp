@@ -117,6 +117,13 @@ const call* find_call(const char* name) {
   return nullptr;
 }
 
+bool available(const call& c) {
+  epoll_event e;
+  const timespec zero{};
+  return strcmp(c.name, "epoll_pwait2") != 0 || epoll_pwait2(-1, &e, 1, &zero, nullptr) == 0 ||
+         errno != ENOSYS;
+}
+
 channel make_channel(const call& c) {
   channel made;
   int pair[2] = {-1, -1};

@@ -210,6 +210,7 @@ void call_masks() {
   sigdelset(&inside, SIGUSR1);
   const timespec long_time{5, 0};
   for (const char* name : {"ppoll", "pselect", "epoll_pwait", "epoll_pwait2"}) {
+    if (!available(*find_call(name))) continue;
     const channel ch = warm(name);
     const auto wait = [&] {
       pollfd p{ch.wait, POLLIN, 0};
@@ -378,6 +379,7 @@ bool counting = false;
 
 void allocates() {
   for (const call& c : calls()) {
+    if (!available(c)) continue;
     const channel ch = make_channel(c);
     warm_up(c, ch);
     later writer(in_window_us, [&] { ch.send(); });

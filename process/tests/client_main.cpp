@@ -183,6 +183,7 @@ int main(int count, char** arguments) {
   const call* c = find_call(count > 2 ? arguments[2] : "read");
   for (const test_case& t : cases) {
     if (count < 2 || c == nullptr || strcmp(t.name, arguments[1]) != 0) continue;
+    if (!available(*c)) return 69;
     t.run(*c);
     return 0;
   }

@@ -15,6 +15,7 @@ int main(int, char** arguments) {
   const iovec vector{buffer, sizeof buffer};
   (void)getppid();
   for (int i = 0; i < 10; ++i) {
+    if (lseek(file, 0, SEEK_SET) != 0) return 1;
     if (read(file, buffer, sizeof buffer) <= 0 || readv(file, &vector, 1) <= 0) return 2;
     if (read(null, buffer, sizeof buffer) != 0) return 3;
     if (read(nonblocking[0], buffer, sizeof buffer) != -1) return 4;

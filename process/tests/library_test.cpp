@@ -145,7 +145,9 @@ TEST(library, on_off_on) {
   for (const char* governor : {longest_window, static_cast<const char*>(nullptr), longest_window}) {
     const finished f = run({CLIENT, "data", "epoll_wait"}, governor);
     EXPECT_EQ(f.status, 0);
-    if (!last.empty()) EXPECT_EQ(f.out, last);
+    if (!last.empty()) {
+      EXPECT_EQ(f.out, last);
+    }
     last = f.out;
   }
 }

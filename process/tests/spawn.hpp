@@ -55,11 +55,12 @@ inline constexpr const char* longest_window = "fixed:window_ns=1000000";
 /// Runs `command` with the library and `governor`; without the library if `governor` is null.
 /// Counts in a page of our own unless `stats_path` says otherwise.
 inline finished run(const std::vector<std::string>& command, const char* governor,
-                    std::string stats_path = "") {
+                    const std::string& stats_path = "") {
   stats_memory stats;
   std::vector<std::string> environment;
   if (governor != nullptr)
-    environment = preload_environment(PRELOAD_LIBRARY, governor, stats.path());
+    environment = preload_environment(PRELOAD_LIBRARY, governor,
+                                      stats_path.empty() ? stats.path() : stats_path);
   const int out = memfd_create("out", 0);
   const int err = memfd_create("err", 0);
   std::vector<std::string> arguments = words(TEST_EMULATOR);

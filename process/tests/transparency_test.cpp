@@ -20,6 +20,8 @@ class transparency : public testing::TestWithParam<std::tuple<std::string, std::
 TEST_P(transparency, same_output_with_and_without) {
   const auto& [name, call] = GetParam();
   const finished off = run({CLIENT, name, call}, nullptr);
+  if (WIFEXITED(off.status) && WEXITSTATUS(off.status) == 69)
+    GTEST_SKIP() << "no " << call << " here";
   ASSERT_EQ(off.status, 0) << off.err;
   const finished on = run({CLIENT, name, call}, longest_window);
   EXPECT_EQ(on.status, 0) << on.err;

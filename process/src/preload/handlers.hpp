@@ -9,46 +9,33 @@
 // open which thread handles a signal sent to the process; a thread that polls is passed over while
 // another one does not block the signal.
 //
-// Which signals those are we observe: the functions that install handlers are passed through and
-// the kernel is asked afterwards what is in force (before it, the worst is assumed, so that there
-// is no moment at which a handler is unknown). No handler of ours is ever installed. Handlers
-// installed by a raw system call are not seen.
+// Which signals those are we observe: the functions that install handlers are passed through, and
+// what is in force afterwards is noted. Notes are never taken back: a vfork child resets handlers
+// in its own process but in our memory. A note too many costs a poll two system calls; when a
+// signal arrives, the kernel is asked for its handler. No handler of ours is ever installed.
+// Handlers installed by a raw system call are not seen.
 #include <signal.h>
 #include <stdint.h>
 
-#include <atomic>
-
 namespace haltpoll::preload {
 
-class handlers {
- public:
-  /// Bit (sig - 1): the signal has a handler / a handler without SA_RESTART.
-  static uint64_t any() { return any_.load(std::memory_order_relaxed); }
-  static uint64_t not_restarting() { return not_restarting_.load(std::memory_order_relaxed); }
-
-  /// A handler for `sig` is about to be installed: from now on it may run.
-  static void expect(int sig);
-  /// Reads back what is in force.
-  static void observe(int sig);
-
- private:
-  static std::atomic<uint64_t> any_;
-  static std::atomic<uint64_t> not_restarting_;
-};
+/// Which handlers end a call. Poll, select and epoll: all; the others: those without SA_RESTART,
+/// and all if a receive timeout is set (signal(7)).
+enum class ended_by : bool { not_restarting_handlers, any_handler };
 
 /// Holds signals back from construction to release().
 class held_signals {
  public:
-  /// `ending`: the signals whose handlers end the call; none: no system call here or later.
-  /// `call_mask`: the signal mask the call brings along for its duration, or null.
-  held_signals(uint64_t ending, const sigset_t* call_mask);
+  /// No system call here or later where no handler can end the call. `call_mask`: the signal mask
+  /// the call brings along for its duration, or null.
+  held_signals(ended_by e, const sigset_t* call_mask);
 
   /// Whether one of them has arrived that the call would let through.
   bool arrived() const { return (pending() & ~call_mask_) != 0; }
 
-  /// The same for those whose handler runs on release(): not if the thread's own mask holds the
-  /// signal and only the call's mask would let it through; the real call has to do that.
-  bool arrived_here() const { return (pending() & ~call_mask_ & ~thread_mask_) != 0; }
+  /// Whether release() will run a handler that ends the call. Not if the thread's own mask holds
+  /// the signal and only the call's mask would let it through; the real call has to do that.
+  bool will_end_call() const;
 
   /// Lets them through. Keeps the handlers' errno away.
   void release();
@@ -56,7 +43,8 @@ class held_signals {
  private:
   uint64_t pending() const;
 
-  uint64_t ending_;
+  ended_by ended_by_;
+  uint64_t ending_;  ///< signals that may have such a handler
   uint64_t thread_mask_ = 0;
   uint64_t call_mask_ = 0;
 };

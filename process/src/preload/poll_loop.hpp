@@ -6,13 +6,16 @@
 // once (reflect): a hit, or a block with its time, without the poll before it. A poll ends with
 //   hit           the attempt did what the call is for;
 //   miss          the window, or the caller's timeout, ran out: the real call follows;
-//   contended     somebody else needs this CPU: the real call follows, and the next calls do not
-//   poll. How
-//                 many doubles each time up to `longest_backoff` and halves with every clean hit,
-//                 so that a load which shares its CPU pays for one poll of a few us in 256 calls;
+//   contended     somebody else needs this CPU: the real call follows.
 //   interrupted   a signal arrived whose handler ends this call: EINTR (handlers.hpp).
 // A signal that arrives between the end of the poll and the real call is handled and ends nothing,
 // as one that arrives just before a call does.
+//
+// A poll in which somebody else ran, however it ended, is followed by calls that do not poll: at
+// least 1, 2, 4, ... 256 of them (a clean hit halves that), and for 256 times as long as that poll
+// took. The first bounds what a load that shares its CPU pays, one poll of a few us in 256 calls;
+// the second what it costs among programs that compute, where a thread that yields gets the CPU
+// back milliseconds later. Both come to less than half a percent.
 //
 // Cancellation: attempts and blocks go through libc functions that are cancellation points. No lock
 // is held and nothing has to be undone if the thread is unwound here; the watch left behind points
@@ -29,30 +32,21 @@
 
 namespace haltpoll::preload {
 
-/// Which handlers end a call. Poll, select and epoll: all; the others: those without SA_RESTART,
-/// and all if a receive timeout is set (signal(7)).
-enum class ended_by : bool { not_restarting_handlers, any_handler };
-
 /// How long to try before the first yield, and between yields. A hand-over between two polling
 /// processes takes 2 to 4 us, and a yield 0.8 us: with one in every try the pipe round trip is 5.5
 /// us instead of 4.7.
 inline constexpr u64 yield_every_ns = 4'000;
 
-/// Calls without a poll after a contended one, at most. One vain poll costs up to yield_every_ns:
-/// 1/256 of it per call is below what can be measured.
+/// Calls without a poll after a contended one, at most, and time without one, in times of that
+/// poll.
 inline constexpr u32 longest_backoff = 256;
 
-/// A call that took less did not block. The fastest wake-ups
-/// measured take 5 us.
+/// A call that took less did not block. The fastest wake-ups measured take 5 us.
 inline constexpr u64 shortest_block_ns = 2'000;
 
 namespace detail {
 
 inline void count(std::atomic<u64>& c, u64 by = 1) { c.fetch_add(by, std::memory_order_relaxed); }
-
-inline uint64_t ending(ended_by e) {
-  return e == ended_by::any_handler ? handlers::any() : handlers::not_restarting();
-}
 
 /// Counts a call that is made as it is because of an earlier contended poll.
 void leave_alone(thread_state& t);
@@ -87,37 +81,39 @@ poll_result account(thread_state& t, poll_result p, bool disturbed);
 template <class Call>
 poll_result poll(thread_state& t, Call& call, ended_by e, u64 window_ns) {
   // After the first attempt: a handler that ran before this could as well have run before the call.
-  held_signals held(ending(e), mask_of(call));
+  held_signals held(e, mask_of(call));
   cpu::preemption_watch watch;
   watch.arm();
   const u64 start = cpu::now_ns();
   u64 now = start;
   u64 yield_at = start + yield_every_ns;
   poll_result p{ending_of::miss, 0};
+  bool disturbed = false;
   for (;;) {
     const bool over = now - start >= window_ns;
     if (over || now >= yield_at) {
-      if (over || held.arrived()) break;
-      if (watch.give_way()) {
-        p.how = ending_of::contended;
-        break;
-      }
+      if (held.arrived()) break;
+      disturbed = over ? watch.disturbed() : watch.give_way();
+      if (disturbed) p.how = ending_of::contended;
+      if (over || disturbed) break;
       yield_at = now + yield_every_ns;
     }
     const bool done = call.attempt();
     now = cpu::now_ns();
     if (done) {
       p.how = ending_of::hit;
+      // Not asked of a short one: whoever ran did not take long either.
+      disturbed = now - start > yield_every_ns && watch.disturbed();
       break;
     }
   }
   p.polled_ns = now - start;
   if (p.how != ending_of::hit) {
     p.polled_ns = cpu::now_ns() - start;
-    if (held.arrived_here()) p.how = ending_of::interrupted;
+    if (held.will_end_call()) p.how = ending_of::interrupted;
   }
   held.release();
-  return account(t, p, p.how == ending_of::hit && t.backoff != 0 && watch.disturbed());
+  return account(t, p, disturbed);
 }
 
 /// The real call, timed. Returns its time, 0 if it had something to return at once.
@@ -137,11 +133,13 @@ u64 block(thread_state& t, Call& call, u64 limit_ns) {
 
 }  // namespace detail
 
-/// Runs `call`, polling first if that pays. Call:
-///   bool attempt()       the non-blocking form; false: nothing yet. Sets result, and errno if that
-///   is -1. void block(u64 ns)   the real call, to return after `ns` at the latest (core::never: no
-///   limit). Sets the same.
-/// `limit_ns`: the caller's timeout.
+/// Runs `call`, polling first if that pays. `limit_ns`: the caller's timeout. Call has
+///
+/// `bool attempt()`, the non-blocking form; false: nothing yet;
+///
+/// `void block(u64 ns)`, the real call, to return after `ns` at the latest (core::never: no limit);
+///
+/// `result`, which both set, together with errno where it is -1.
 template <class Call>
 void poll_then_block(Call& call, ended_by e, u64 limit_ns) {
   using detail::ending_of;

@@ -2,9 +2,11 @@
 // settings: what the environment says, read once, by the constructor. Before that, and where it
 // cannot be read, nothing polls and every wrapper is a pass-through.
 //
-//   HALTPOLL_GOVERNOR   a SPEC; default `haltpoll`. A bad one: one line on stderr, no polling in
-//   this process. HALTPOLL_STATS      a file of sizeof(stats_page) bytes, mapped shared. Not
-//   usable: one line on stderr, no counting.
+// HALTPOLL_GOVERNOR: a SPEC; default `haltpoll`. A bad one: one line on stderr, no polling in this
+// process.
+//
+// HALTPOLL_STATS: a file of sizeof(stats_page) bytes, mapped shared. Not usable: one line on
+// stderr, no counting.
 //
 // Nothing else is read.
 #include <atomic>
@@ -31,8 +33,9 @@ void read_settings();
 /// forked child goes on with its parent's copy, which is as good a guess as any.
 struct thread_state {
   core::any::state governor;
-  u32 backoff;     ///< calls to leave alone after the next contended poll
-  u32 left_alone;  ///< of those, still to come
+  u64 resume_ns;   ///< no poll before this time ...
+  u32 left_alone;  ///< ... nor in so many calls from now on
+  u32 backoff;     ///< what left_alone was set to last
   u32 slot;        ///< of the stats page, plus 1; 0: not chosen yet
   enum : u32 {
     unknown,
