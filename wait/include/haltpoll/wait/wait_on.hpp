@@ -75,9 +75,8 @@ class basic_atomic_waits {
       if constexpr (requires(u32 seen) { Machine::poll(a, seen, until_ns); }) {
         Machine::poll(a, std::bit_cast<u32>(old), until_ns);
       } else {
-        // As often as a clock reading costs as much as two PAUSE.
-        do {
-          for (u32 i = 0; i < first_looks; ++i) {
+        do {  // a clock reading costs as much as two PAUSE
+          for (u32 i = 0; i < Machine::first_looks; ++i) {
             if (ready_elsewhere()) return;
             Machine::relax();
           }
