@@ -35,6 +35,12 @@ bool trap_futex() {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+/// Waits for the waiter to poll, but not for long: on a busy machine it may have stopped polling.
+template <class Condition>
+void await(const Condition& c) {
+  for (int i = 0; i < 1'000 && !c(); ++i) std::this_thread::yield();
+}
+
 struct primitive {
   std::function<void()> notify;
   std::function<bool()> wait;    ///< for a moment; whether it was notified
@@ -75,7 +81,7 @@ class no_syscall : public test::back_end {
         return;
       }
       for (u64 i = 0; i < rounds; ++i) {
-        while (!p.polled() && done == i) std::this_thread::yield();
+        await([&] { return p.polled() || done != i; });
         p.notify();
         while (done == i) std::this_thread::yield();
       }
@@ -149,7 +155,7 @@ TEST_P(no_syscall, wait_on) {
       return;
     }
     for (u64 i = 0; i < rounds; ++i) {
-      while (!waits::polled(&a) && done == i) std::this_thread::yield();
+      await([&] { return waits::polled(&a) || done != i; });
       ++a;
       waits::notify(&a);
       while (done == i) std::this_thread::yield();

@@ -19,6 +19,10 @@
 // `a`: if it came before the load, the change is seen in `a`; if between, the compare-exchange
 // fails; if after, it finds the sleeper, see wait_word.hpp. So `a` may be changed with any order,
 // and no fence is needed between the change and the notify.
+//
+// Measured (wait_bench, best of batches; AMD EPYC 2.45 GHz, 2-vCPU KVM guest, Linux 6.18):
+// hand-off between two CPUs 45 ns (two threads on raw cache lines 63; std::atomic::wait 250 while
+// its own spinning lasts); notify with nobody waiting 2.4 ns. Else as event.hpp.
 #include <bit>
 #include <cstdint>
 #include <cstring>
