@@ -193,7 +193,8 @@ TEST(no_syscall_from_outside, strace) {
   ::rmdir(dir);
   if (status != 0) GTEST_SKIP() << "no strace here, or it may not trace";
   EXPECT_EQ(hand_offs, 40'000u);
-  EXPECT_LE(calls, expected + 16);
+  // Being traced interrupts a sleep now and then, which is then begun anew.
+  EXPECT_LE(calls, expected + expected / 20 + 16);
 }
 
 }  // namespace
