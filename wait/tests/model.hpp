@@ -29,10 +29,14 @@ class run {
   void add(std::function<void()> body) {
     auto t = std::make_unique<thread>();
     t->body = std::move(body);
-    t->stack.resize(256 * 1024);
+    // Stacks are used again by the next run: making them anew costs more than a run.
+    static std::vector<std::unique_ptr<char[]>> stacks;
+    if (stacks.size() == threads_.size()) {
+      stacks.push_back(std::make_unique_for_overwrite<char[]>(stack_size));
+    }
     getcontext(&t->context);
-    t->context.uc_stack.ss_sp = t->stack.data();
-    t->context.uc_stack.ss_size = t->stack.size();
+    t->context.uc_stack.ss_sp = stacks[threads_.size()].get();
+    t->context.uc_stack.ss_size = stack_size;
     t->context.uc_link = &main_;
     makecontext(&t->context, reinterpret_cast<void (*)()>(&enter), 0);
     threads_.push_back(std::move(t));
@@ -60,7 +64,6 @@ class run {
         last_->asleep_on = nullptr;
         last_->futex_result = ETIMEDOUT;
       }
-      last_->started = true;
       swapcontext(&main_, &last_->context);
     }
     current_run = nullptr;
@@ -112,14 +115,14 @@ class run {
   static inline run* current_run = nullptr;
 
  private:
+  static constexpr std::size_t stack_size = 256 * 1024;
+
   struct thread {
     std::function<void()> body;
-    std::vector<char> stack;
     ucontext_t context;
     const void* asleep_on = nullptr;
     u64 deadline = never;
     int futex_result = 0;
-    bool started = false;
     bool done = false;
   };
 
