@@ -182,15 +182,6 @@ TEST(event, a_poll_ends_with_its_window) {
   EXPECT_EQ(e.stats().blocks, 1u);
 }
 
-TEST(event, the_poll_stops_at_a_deadline_inside_the_window) {
-  // Without the deadline's cut every one of these polls would be a whole window of 1 ms; whoever
-  // else wants the CPU ends them early as well.
-  polling e;
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(e.wait_for(10us));
-  EXPECT_EQ(e.stats().blocks + e.stats().polls >= 100, true);
-  EXPECT_LT(e.stats().hits, 1u);
-}
-
 TEST(event, long_idle_ends_polling) {
   // core::haltpoll: blocks of more than 200 us shrink the window to nothing.
   counted e;

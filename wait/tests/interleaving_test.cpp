@@ -65,7 +65,7 @@ TYPED_TEST(interleaving, event_waits_again) {
         });
         return nothing_wrong;
       },
-      3);
+      2);
 }
 
 TYPED_TEST(interleaving, event_handed_on_from_waiter_to_waiter) {
@@ -269,6 +269,28 @@ TYPED_TEST(interleaving, wait_on_two_waiters) {
   ASSERT_TRUE(settle.go());
   explore(scenario(1), 4);
   explore(scenario(2), 2);
+}
+
+// On the model's clock: 1 us per reading, so a whole window would be 1000 readings.
+TEST(deadline, ends_a_poll_inside_its_window) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer does not follow swapcontext";
+#endif
+  basic_event<reset::automatic, fixed<1'000'000>, no_stats, model::machine> e;
+  std::vector<u32> choices, widths;
+  run r(choices, widths, 0);
+  const u64 deadline = r.now() + 10'000;
+  bool got = true;
+  u64 after = 0;
+  r.add([&] {
+    got = e.wait_until(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline)));
+    after = r.now();
+  });
+  EXPECT_TRUE(r.go());
+  EXPECT_FALSE(got);
+  EXPECT_GE(after, deadline);
+  EXPECT_LT(after, deadline + 5'000);
+  EXPECT_EQ(r.sleeps, 0) << "the time was over, and yet it slept";
 }
 
 // The model itself: it must find what it is there to find.
