@@ -14,6 +14,10 @@
 // max(0, c - p) are for sleepers; a release wakes for the growth of that number. p rises only where
 // c is 0, and falls only together with c or where c is 0, so tokens for sleepers never exceed the
 // threads already woken for them.
+//
+// Measured (wait_bench, best of batches; AMD EPYC 2.45 GHz, 2-vCPU KVM guest, Linux 6.18):
+// hand-off between two CPUs 40 ns (two threads on raw cache lines 63, pthread_cond 9700); release()
+// and try_acquire() with nobody waiting 6 ns. With a poller or a sleeper as event.hpp.
 #include <haltpoll/wait/deadline.hpp>
 #include <haltpoll/wait/governors.hpp>
 #include <haltpoll/wait/stats.hpp>

@@ -19,6 +19,10 @@
 // `a`: if it came before the load, the change is seen in `a`; if between, the compare-exchange
 // fails; if after, it finds the sleeper, see wait_word.hpp. So `a` may be changed with any order,
 // and no fence is needed between the change and the notify.
+//
+// Measured (wait_bench, best of batches; AMD EPYC 2.45 GHz, 2-vCPU KVM guest, Linux 6.18):
+// hand-off between two CPUs 45 ns (two threads on raw cache lines 63; std::atomic::wait 250 while
+// its own spinning lasts); notify with nobody waiting 2.4 ns. Else as event.hpp.
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -75,9 +79,8 @@ class basic_atomic_waits {
       if constexpr (requires(u32 seen) { Machine::poll(a, seen, until_ns); }) {
         Machine::poll(a, std::bit_cast<u32>(old), until_ns);
       } else {
-        // As often as a clock reading costs as much as two PAUSE.
-        do {
-          for (u32 i = 0; i < first_looks; ++i) {
+        do {  // a clock reading costs as much as two PAUSE
+          for (u32 i = 0; i < Machine::first_looks; ++i) {
             if (ready_elsewhere()) return;
             Machine::relax();
           }

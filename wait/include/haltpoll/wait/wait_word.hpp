@@ -32,10 +32,6 @@
 
 namespace haltpoll::wait {
 
-/// How often a waiter looks before anything that costs: no clock, no store, no governor. 32 PAUSE
-/// are 0.5 us on Zen (1.5 us since Skylake), more than the 0.1 us a hand-off between two CPUs takes
-/// and far less than the 4.5 us of a wake. Idle periods ended here are not told to the governor.
-inline constexpr u32 first_looks = 32;
 /// How long a poll goes on before it offers its CPU to others, ns. A yield that nobody takes costs
 /// 0.8 us here, in which nothing is looked at; a thread that waits for the CPU waits this long.
 inline constexpr u64 yield_every_ns = 4'000;
@@ -233,7 +229,7 @@ class alignas(64) wait_word {
       const core::decision d = Governor::select(state_, core::request{});
       if (d.state == core::poll_state) window_ns = d.window_ns;
     }
-    looks_.store(window_ns != 0 ? first_looks : 0, std::memory_order_relaxed);
+    looks_.store(window_ns != 0 ? Machine::first_looks : 0, std::memory_order_relaxed);
     return window_ns;
   }
 

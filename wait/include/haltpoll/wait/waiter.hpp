@@ -19,6 +19,10 @@
 // wait_word.hpp. A condition read as false after prepare() was read before the notifier's add, so
 // the value has yet to move away from the key, and both the compare-exchange that announces a
 // sleeper and the kernel compare it.
+//
+// Measured (wait_bench, best of batches; AMD EPYC 2.45 GHz, 2-vCPU KVM guest, Linux 6.18):
+// hand-off between two CPUs, with the atomic that holds the condition, 52 ns (two threads on raw
+// cache lines 63, pthread_cond 9700); notify with nobody waiting 2.4 ns. Else as event.hpp.
 #include <haltpoll/wait/deadline.hpp>
 #include <haltpoll/wait/governors.hpp>
 #include <haltpoll/wait/stats.hpp>
