@@ -54,6 +54,7 @@ struct sample {
   u64 hits = 0;
   std::vector<curve_row> curve;  ///< `wake` only
   std::vector<part> parts;       ///< `throughput` only
+  bool preloaded = false;        ///< filled by the worker: the preload library is mapped in it
 };
 
 /// Either a sample or why there is none (one line, what and where).
@@ -70,6 +71,9 @@ struct workload {
                   ///< 0: fixed size
   bool higher_is_better;  ///< compare ops per second (throughput) instead of p50
   outcome (*run)(const job&);
+  /// False: the load never blocks, so that polls > 0 cannot be the proof that an arm differed; that
+  /// the library was loaded is then enough.
+  bool blocks = true;
 };
 
 /// Every workload, in the order of the documentation.
