@@ -1,0 +1,54 @@
+#pragma once
+// settings: what the environment says, read once, by the constructor. Before that, and where it
+// cannot be read, nothing polls and every wrapper is a pass-through.
+//
+//   HALTPOLL_GOVERNOR   a SPEC; default `haltpoll`. A bad one: one line on stderr, no polling in
+//   this process. HALTPOLL_STATS      a file of sizeof(stats_page) bytes, mapped shared. Not
+//   usable: one line on stderr, no counting.
+//
+// Nothing else is read.
+#include <atomic>
+#include <haltpoll/core/any.hpp>
+#include <haltpoll/process/stats.hpp>
+
+#include "disturbance.hpp"
+
+namespace haltpoll::preload {
+
+using core::u32;
+using core::u64;
+using process::stats_page;
+using process::stats_slot;
+
+struct settings {
+  std::atomic<bool> polling{false};
+  std::atomic<sight> seeing{sight::unknown};
+  core::any::params governor;
+  stats_page* stats = nullptr;
+};
+extern settings config;
+
+void read_settings();
+
+/// What a thread remembers between its blocking calls. Zero is the state before the first one. A
+/// forked child goes on with its parent's copy, which is as good a guess as any.
+struct thread_state {
+  core::any::state governor;
+  u32 backoff;     ///< calls to leave alone after the next contended poll
+  u32 left_alone;  ///< of those, still to come
+  u32 slot;        ///< of the stats page, plus 1; 0: not chosen yet
+  enum : u32 {
+    unknown,
+    ordinary,
+    other
+  } policy;  ///< scheduling policy, asked before the first poll
+};
+
+/// Initial-exec: a wrapper must not allocate, and the usual TLS of a shared library does on first
+/// use.
+extern thread_local thread_state this_thread [[gnu::tls_model("initial-exec")]];
+
+/// The slot to count in, null where nobody counts.
+stats_slot* counters(thread_state& t);
+
+}  // namespace haltpoll::preload
