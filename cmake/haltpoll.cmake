@@ -80,11 +80,59 @@ function(haltpoll_test name)
   endif()
 endfunction()
 
-# haltpoll_fuzz(NAME SOURCE [LIBS ...] [CORPUS dir]): a libFuzzer target, built where the compiler is clang, and under any compiler a
-# ctest entry that runs the corpus plus a bounded number of mutations through it (see cmake/fuzz_main.cpp).
 find_program(CLANGXX NAMES clang++-14 clang++)
 
-# haltpoll_bpf_object(NAME SOURCE DEPENDS headers...): NAME.bpf.o and, in the target's include directory, NAME.skel.h.
+# haltpoll_fuzz(NAME SOURCE [SOURCES more...] [LIBS targets...] [LINK flags...] [CORPUS dir] [RUNS n]): a libFuzzer binary fuzz_NAME and a
+# ctest entry of that name which runs the corpus and then a bounded number of mutations, always the same ones. Always built
+# by clang with address and undefined-behaviour sanitizers, whatever compiles the rest; so of LIBS it takes the include
+# directories only, and what they need compiled goes into SOURCES, what they need linked (-lz) into LINK. RUNS is 200000 unless
+# given: seconds. To fuzz without bound: fuzz_NAME DIR.
+function(haltpoll_fuzz name source)
+  if(NOT BUILD_TESTING OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "CORPUS;RUNS" "SOURCES;LIBS;LINK" ${ARGN})
+  if(NOT arg_RUNS)
+    set(arg_RUNS 200000)
+  endif()
+  set(binary ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name})
+  set(includes)
+  foreach(lib ${arg_LIBS})
+    set(dirs $<TARGET_PROPERTY:${lib},INTERFACE_INCLUDE_DIRECTORIES>)
+    list(APPEND includes "$<$<BOOL:${dirs}>:-I$<JOIN:${dirs},;-I>>")
+  endforeach()
+  set(sources)
+  foreach(file ${source} ${arg_SOURCES})
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    list(APPEND sources ${file})
+  endforeach()
+  # One object per source, so that each has its dependency file.
+  set(objects)
+  foreach(file ${sources})
+    cmake_path(GET file STEM stem)
+    set(object ${binary}.${stem}.o)
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${CLANGXX} -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+        "${includes}" -MD -MF ${object}.d -c ${file} -o ${object}
+      DEPENDS ${file} DEPFILE ${object}.d COMMAND_EXPAND_LISTS VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  add_custom_command(OUTPUT ${binary}
+    COMMAND ${CLANGXX} -fsanitize=fuzzer,address,undefined ${objects} ${arg_LINK} -o ${binary}
+    DEPENDS ${objects} VERBATIM)
+  add_custom_target(fuzz_${name} ALL DEPENDS ${binary})
+  set(corpus)
+  if(arg_CORPUS)
+    cmake_path(ABSOLUTE_PATH arg_CORPUS BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    set(corpus ${arg_CORPUS})
+  endif()
+  # libFuzzer adds what it finds to the first directory, so that is an empty one of the build tree.
+  add_test(NAME fuzz_${name} COMMAND sh -c "rm -rf $1.found && mkdir $1.found && exec \"$@\"" sh
+    ${binary} -seed=1 -runs=${arg_RUNS} -verbosity=0 -artifact_prefix=${binary}. ${binary}.found ${corpus})
+endfunction()
+
+# haltpoll_bpf_object(NAME SOURCE [INCLUDES dirs...]): NAME.bpf.o and, for who links NAME_skeleton, NAME.skel.h. -fno-autolink:
+# the section that clang would add for C++ makes libbpf print a warning.
 find_program(BPFTOOL bpftool PATHS /usr/sbin /sbin)
 function(haltpoll_bpf_object name source)
   cmake_parse_arguments(arg "" "" "INCLUDES" ${ARGN})
@@ -92,7 +140,8 @@ function(haltpoll_bpf_object name source)
   set(skeleton ${CMAKE_CURRENT_BINARY_DIR}/skel/${name}.skel.h)
   list(TRANSFORM arg_INCLUDES PREPEND -I)
   add_custom_command(OUTPUT ${object} ${skeleton}
-    COMMAND ${CLANGXX} -std=c++20 -g -O2 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -target bpf ${arg_INCLUDES}
+    COMMAND ${CLANGXX} -std=c++20 -g -O2 -fno-exceptions -fno-rtti -fno-autolink -Wall -Wextra -Werror
+      -target bpf ${arg_INCLUDES}
       -MD -MF ${object}.d -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/skel
     COMMAND ${BPFTOOL} gen skeleton ${object} name ${name} > ${skeleton}

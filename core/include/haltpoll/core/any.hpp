@@ -3,7 +3,7 @@
 // kernel, replay); code that knows its governor when it is compiled uses that namespace directly.
 //
 // Parameters and state of all governors stand side by side rather than in a union: the structs live
-// in BPF maps and keep their default values, and the 80 bytes a union would save matter to nobody.
+// in BPF maps and keep their default values, and the bytes a union would save matter to nobody.
 #include "breakeven.hpp"
 #include "fixed.hpp"
 #include "governor.hpp"
@@ -29,7 +29,7 @@ struct state {
   breakeven::state breakeven;
 };
 
-constexpr decision select(const params& p, state& s, const request& r) {
+[[gnu::always_inline]] constexpr decision select(const params& p, state& s, const request& r) {
   switch (p.which) {
     case kind::haltpoll: return haltpoll::select(p.haltpoll, s.haltpoll, r);
     case kind::host: return host::select(p.host, s.host, r);
@@ -39,7 +39,7 @@ constexpr decision select(const params& p, state& s, const request& r) {
   return {};
 }
 
-constexpr void reflect(const params& p, state& s, const outcome& o) {
+[[gnu::always_inline]] constexpr void reflect(const params& p, state& s, const outcome& o) {
   switch (p.which) {
     case kind::haltpoll: haltpoll::reflect(p.haltpoll, s.haltpoll, o); break;
     case kind::host: host::reflect(p.host, s.host, o); break;

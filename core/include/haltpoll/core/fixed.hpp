@@ -16,12 +16,12 @@ struct state {
   u32 unused = 0;  ///< nothing to remember; BPF map values may not be empty
 };
 
-constexpr decision select(const params& p, state&, const request& r) {
+[[gnu::always_inline]] constexpr decision select(const params& p, state&, const request& r) {
   if (r.latency_limit_ns == 0) return {poll_state, false, p.window_ns};
   if (p.window_ns == 0) return {};
   return {poll_state, false, p.window_ns};
 }
 
-constexpr void reflect(const params&, state&, const outcome&) {}
+[[gnu::always_inline]] constexpr void reflect(const params&, state&, const outcome&) {}
 
 }  // namespace haltpoll::core::fixed

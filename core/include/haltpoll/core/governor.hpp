@@ -14,12 +14,17 @@
 //     decision select(const params&, state&, const request&);    before an idle state is entered
 //     void     reflect(const params&, state&, const outcome&);   after it was left
 //
+// Both are always inlined, and so is what they call: a BPF function returns one register, a
+// decision is larger, and libbpf links no function that stands in a section of its own, as inline
+// ones do.
+//
 // Two kinds of caller use them. A *kernel-like* caller (the guest's idle loop, golden_replay) asks
 // before every state it enters and reflects every state it left, as cpuidle does
 // (kernel/sched/idle.c). A *period* caller (wait, process, the BPF programs) asks once per idle
 // period, polls for `window_ns`, halts after a miss and reflects once, with both times. Both are
 // the same to a governor: a period ends with one reflect that carries the block time, and what a
-// timed-out poll alone would have told it is in that same outcome.
+// timed-out poll alone would have told it is in that same outcome. A period caller that is given a
+// latency limit of 0 must not halt after a miss either: it asks again, as the kernel does.
 //
 // Nothing here is thread safe: one `state` belongs to one CPU, thread or object at a time.
 #include "types.hpp"

@@ -33,7 +33,7 @@ struct state {
 /// Poll while polling pays: not with a window of 0, and not straight after a poll that ran out.
 /// `window_ns` of the decision is 0 where the latency limit forbids halting and nothing has been
 /// learnt yet: the poll state then takes its own limit, see poll_limit().
-constexpr decision select(const params&, state& s, const request& r) {
+[[gnu::always_inline]] constexpr decision select(const params&, state& s, const request& r) {
   if (r.latency_limit_ns == 0) return {poll_state, false, s.window_ns};
   if (s.window_ns == 0) return {};
   if (s.last_state == poll_state && s.poll_timed_out != 0) return {};
@@ -43,14 +43,14 @@ constexpr decision select(const params&, state& s, const request& r) {
 /// How long the poll state polls, ns. A window of 0 takes the poll state's own limit *and keeps it
 /// as the window*, as cpuidle_poll_time() does: TICK/16 for the haltpoll driver, 250 us at HZ=250,
 /// above the maximum even.
-constexpr u64 poll_limit(state& s, u64 default_limit_ns) {
+[[gnu::always_inline]] constexpr u64 poll_limit(state& s, u64 default_limit_ns) {
   if (s.window_ns == 0) s.window_ns = default_limit_ns;
   return s.window_ns;
 }
 
 /// The step of the window after a block, public for the trace point: 1 grew, -1 shrank, 0 left
 /// alone.
-constexpr int adjust(const params& p, state& s, u64 block_ns) {
+[[gnu::always_inline]] constexpr int adjust(const params& p, state& s, u64 block_ns) {
   if (block_ns > s.window_ns && block_ns <= p.guest_halt_poll_ns) {
     u32 w = static_cast<u32>(s.window_ns *
                              p.guest_halt_poll_grow);  // the kernel's product is 32 bits wide
@@ -71,7 +71,7 @@ constexpr int adjust(const params& p, state& s, u64 block_ns) {
   return 0;
 }
 
-constexpr void reflect(const params& p, state& s, const outcome& o) {
+[[gnu::always_inline]] constexpr void reflect(const params& p, state& s, const outcome& o) {
   if (o.state == poll_state || o.polled_ns != 0 || o.timed_out)
     s.poll_timed_out = o.timed_out ? 1 : 0;
   s.last_state = o.state;

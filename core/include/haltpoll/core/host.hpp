@@ -26,45 +26,52 @@ struct state {
 };
 
 /// The cap in force, ns.
-constexpr u64 max_window(const params& p) {
+[[gnu::always_inline]] constexpr u64 max_window(const params& p) {
   return p.has_vm_cap != 0 ? p.vm_cap_ns : p.halt_poll_ns;
 }
 
-constexpr decision select(const params& p, state& s, const request&) {
+[[gnu::always_inline]] constexpr decision select(const params& p, state& s, const request&) {
   const u64 max = max_window(p);
   if (s.window_ns > max) s.window_ns = max;
   if (p.polling_refused != 0 || s.window_ns == 0) return {};
   return {poll_state, false, s.window_ns};
 }
 
-/// Steps of the window, public for the trace point: 1 grow, -1 shrink (fired even if the value
-/// stays), 0 none.
-constexpr int adjust(const params& p, state& s, u64 halt_ns, bool spurious) {
-  const u64 max = max_window(p);
-  const bool too_long = s.window_ns != 0 && halt_ns > max;
-  if (spurious || (max != 0 && halt_ns > s.window_ns && too_long)) {
-    u32 w = 0;
-    if (p.halt_poll_ns_shrink != 0) {
-      w = static_cast<u32>(s.window_ns) / p.halt_poll_ns_shrink;
-      if (w < p.halt_poll_ns_grow_start) w = 0;
-    }
-    s.window_ns = w;
-    return -1;
-  }
-  if (max == 0) {
-    s.window_ns = 0;
-    return 0;
-  }
-  if (halt_ns <= s.window_ns || s.window_ns >= max || halt_ns >= max) return 0;
+[[gnu::always_inline]] constexpr int grow(const params& p, state& s) {
   if (p.halt_poll_ns_grow != 0) {
-    u32 w = static_cast<u32>(s.window_ns) * p.halt_poll_ns_grow;
+    u32 w = static_cast<u32>(s.window_ns) * p.halt_poll_ns_grow;  // 32 bits wide, as in the kernel
     if (w < p.halt_poll_ns_grow_start) w = p.halt_poll_ns_grow_start;
     s.window_ns = w;
   }
   return 1;
 }
 
-constexpr void reflect(const params& p, state& s, const outcome& o) {
+[[gnu::always_inline]] constexpr int shrink(const params& p, state& s) {
+  u32 w = 0;
+  if (p.halt_poll_ns_shrink != 0) {
+    w = static_cast<u32>(s.window_ns) / p.halt_poll_ns_shrink;
+    if (w < p.halt_poll_ns_grow_start) w = 0;
+  }
+  s.window_ns = w;
+  return -1;
+}
+
+/// The step of the window after a halt, public for the trace point: 1 grow, -1 shrink (either fires
+/// even if the value stays), 0 none.
+[[gnu::always_inline]] constexpr int adjust(const params& p, state& s, u64 halt_ns, bool spurious) {
+  if (spurious) return shrink(p, s);
+  const u64 max = max_window(p);
+  if (max == 0) {
+    s.window_ns = 0;
+    return 0;
+  }
+  if (halt_ns <= s.window_ns) return 0;
+  if (s.window_ns != 0 && halt_ns > max) return shrink(p, s);
+  if (s.window_ns < max && halt_ns < max) return grow(p, s);
+  return 0;
+}
+
+[[gnu::always_inline]] constexpr void reflect(const params& p, state& s, const outcome& o) {
   if (p.polling_refused != 0) return;
   adjust(p, s, o.polled_ns + o.block_ns, o.spurious);
 }

@@ -14,7 +14,7 @@ namespace haltpoll::core::spec {
 /// and past 1 ms the wake penalty (115 us after 10 ms) can never repay the poll.
 inline constexpr u64 hard_cap_ns = 1'000'000;
 /// Longest text accepted; every key of the longest governor with the largest values needs less than
-/// half.
+/// half (spec_test.cpp).
 inline constexpr u32 max_length = 512;
 
 /// A piece of the parsed text; not terminated.
@@ -30,7 +30,7 @@ enum class error : u32 {
   unknown_key,       ///< `word` is no key of this governor
   no_value,          ///< `word` has no `=value`
   not_a_number,      ///< `word` is not a decimal number without sign
-  out_of_range,      ///< value of `word` above `limit`
+  out_of_range,      ///< `word`, or `value` where that is empty, is above `limit`
   given_twice,       ///< `word` was given before
   start_above_max,   ///< the floor of a grown window is above its cap
 };
@@ -38,9 +38,9 @@ enum class error : u32 {
 struct result {
   any::params params;
   error code = error::none;
-  text word;      ///< the offending piece of the input, for everything but start_above_max
+  text word;      ///< the offending piece of the input; of start_above_max the name of the cap
   text key;       ///< the key it belongs to, where there is one
-  u64 value = 0;  ///< what was asked
+  u64 value = 0;  ///< what was asked, where it fits
   u64 limit = 0;  ///< what is allowed at most
 };
 
@@ -80,6 +80,8 @@ inline constexpr key keys[] = {
     HALTPOLL_KEY(breakeven, latency_price, 1000),
 };
 #undef HALTPOLL_KEY
+inline constexpr u32 key_count = sizeof keys / sizeof keys[0];
+static_assert(key_count <= 32, "parse() keeps one bit per key in a u32");
 
 struct name {
   any::kind governor;
@@ -92,18 +94,31 @@ inline constexpr name names[] = {
     {any::kind::breakeven, "breakeven"},
 };
 
+/// A terminated string as a text; one longer than max_length is cut after max_length + 1, so that
+/// it is still too long.
+constexpr text length_of(const char* s) {
+  u32 n = 0;
+  while (s[n] != '\0' && n <= max_length) ++n;
+  return {s, n};
+}
+
 constexpr bool equal(text a, const char* b) {
   u32 i = 0;
   while (i < a.size && b[i] != '\0' && a.data[i] == b[i]) ++i;
   return i == a.size && b[i] == '\0';
 }
 
+constexpr bool all_digits(text t) {
+  for (u32 i = 0; i < t.size; ++i)
+    if (t.data[i] < '0' || t.data[i] > '9') return false;
+  return t.size != 0;
+}
+
 /// Decimal, digits only, no sign, no overflow. False leaves `out` alone.
 constexpr bool number(text t, u64& out) {
-  if (t.size == 0) return false;
+  if (!all_digits(t)) return false;
   u64 v = 0;
   for (u32 i = 0; i < t.size; ++i) {
-    if (t.data[i] < '0' || t.data[i] > '9') return false;
     const u64 digit = static_cast<u64>(t.data[i] - '0');
     if (v > (never - digit) / 10) return false;
     v = v * 10 + digit;
@@ -143,8 +158,8 @@ constexpr result check(result r) {
   const auto above = [&r](const char* floor, u64 value, const char* cap, u64 limit) {
     if (limit == 0 || value <= limit) return;
     r.code = error::start_above_max;
-    r.key = {floor, 0};
-    r.word = {cap, 0};
+    r.key = length_of(floor);
+    r.word = length_of(cap);
     r.value = value;
     r.limit = limit;
   };
@@ -157,7 +172,7 @@ constexpr result check(result r) {
   if (r.params.which == any::kind::breakeven &&
       breakeven::window(r.params.breakeven) > hard_cap_ns) {
     r.code = error::out_of_range;
-    r.key = {"wake_ns * latency_price", 23};
+    r.key = length_of("wake_ns * latency_price");
     r.value = breakeven::window(r.params.breakeven);
     r.limit = hard_cap_ns;
   }
@@ -168,7 +183,6 @@ constexpr result check(result r) {
 constexpr result parse(text in) {
   result r;
   if (in.size > max_length) {
-    r.value = in.size;
     r.limit = max_length;
     return detail::fail(r, error::too_long, {in.data, 0});
   }
@@ -189,38 +203,31 @@ constexpr result parse(text in) {
     bool has_value = false;
     const text name = take(value, '=', has_value);
     u32 index = 0;
-    const key* found = nullptr;
-    for (const key& k : keys) {
-      if (k.governor == r.params.which && equal(name, k.name)) {
-        found = &k;
-        break;
-      }
+    while (index < key_count &&
+           (keys[index].governor != r.params.which || !equal(name, keys[index].name)))
       ++index;
-    }
-    if (found == nullptr) return detail::fail(r, error::unknown_key, name);
+    if (index == key_count) return detail::fail(r, error::unknown_key, name);
+    const key& k = keys[index];
     r.key = name;
     if (!has_value) return detail::fail(r, error::no_value, name);
     if ((seen & (1U << index)) != 0) return detail::fail(r, error::given_twice, name);
     seen |= 1U << index;
-    if (!number(value, r.value)) return detail::fail(r, error::not_a_number, value);
-    if (r.value > found->max) {
-      r.limit = found->max;
+    if (!all_digits(value)) return detail::fail(r, error::not_a_number, value);
+    if (!number(value, r.value) || r.value > k.max) {
+      r.limit = k.max;
       return detail::fail(r, error::out_of_range, value);
     }
-    found->set(r.params, r.value);
+    k.set(r.params, r.value);
+    r.key = {};
+    r.value = 0;
   }
   return check(r);
 }
 
-constexpr text length_of(const char* s) {
-  u32 n = 0;
-  while (s[n] != '\0' && n <= max_length) ++n;
-  return {s, n};
-}
-
 constexpr result parse(const char* s) { return parse(length_of(s)); }
 
-/// A text in a buffer of the caller's, always terminated, cut where the buffer ends.
+/// A text in a buffer of the caller's, always terminated, cut where the buffer ends. `capacity` is
+/// at least 1.
 struct line {
   char* data;
   u32 capacity;
@@ -267,8 +274,7 @@ constexpr void describe(const result& r, line& out) {
   switch (r.code) {
     case error::none: break;
     case error::too_long:
-      put(out, "the text has "), put(out, r.value), put(out, " characters, the limit is "),
-          put(out, r.limit);
+      put(out, "the text is longer than "), put(out, r.limit), put(out, " characters");
       break;
     case error::unknown_governor: {
       put(out, "unknown governor \""), put(out, r.word), put(out, "\"; there are");
@@ -292,14 +298,17 @@ constexpr void describe(const result& r, line& out) {
           put(out, "\" is not a whole number of 0 or more");
       break;
     case error::out_of_range:
-      put(out, r.key), put(out, " "), put(out, r.value), put(out, " is above the limit "),
-          put(out, r.limit);
+      put(out, r.key), put(out, " ");
+      if (r.word.size != 0)
+        put(out, r.word);  // as written: it may not fit a u64
+      else
+        put(out, r.value);
+      put(out, " is above the limit "), put(out, r.limit);
       break;
     case error::given_twice: put(out, r.key), put(out, " is given twice"); break;
     case error::start_above_max:
-      put(out, r.key.data), put(out, " "), put(out, r.value), put(out, " is above "),
-          put(out, r.word.data);
-      put(out, " "), put(out, r.limit);
+      put(out, r.key), put(out, " "), put(out, r.value), put(out, " is above "), put(out, r.word),
+          put(out, " "), put(out, r.limit);
       break;
   }
 }
@@ -308,8 +317,7 @@ constexpr void describe(const result& r, line& out) {
 constexpr const char* hint(error code) {
   if (code == error::start_above_max)
     return "the first growth would jump to the limit and any long idle period would drop it to 0; "
-           "use a value below the "
-           "limit";
+           "use a value below the limit";
   return "";
 }
 
