@@ -192,21 +192,19 @@ int execute(const options& o) {
   return 0;
 }
 
-std::function<int()> declare(CLI::App& app, const trailing& after) {
+std::function<int()> declare(CLI::App& app, const trailing&) {
   auto o = std::make_shared<options>();
   app.add_flag("--json", o->json, "one JSON object (haltpoll.doctor/1) on standard output");
   app.add_flag("--no-measure", o->no_measure, "leave out the wake measurement (two seconds, two CPUs)");
   app.add_option("--sysroot", o->sysroot, "read a copy of another machine's /proc, /sys and /boot; tries and measures nothing")
       ->option_text("DIR");
-  return [o, &after] {
-    refuse_trailing(after, "doctor");
-    return execute(*o);
-  };
+  return [o] { return execute(*o); };
 }
 
 }  // namespace
 
-const subcommand doctor = {"doctor", "[--json] [--no-measure]",
-                           "what this machine is, what idles it, what each backend can do, what a wake costs", declare};
+const subcommand doctor_command = {
+    "doctor", "[--json] [--no-measure]", false,
+    "what this machine is, what idles it, what each backend can do, what a wake costs", declare};
 
 }  // namespace haltpoll::cli

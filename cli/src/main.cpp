@@ -11,7 +11,7 @@
 namespace haltpoll::cli {
 namespace {
 
-constexpr const subcommand* subcommands[] = {&doctor, &bench, &run};
+constexpr const subcommand* subcommands[] = {&doctor_command, &bench_command, &run_command};
 
 /// CLI11's help with the usage line that each subcommand writes itself.
 class help_format : public CLI::Formatter {
@@ -31,12 +31,16 @@ std::string names() {
 }
 
 /// Said before CLI11 gets to see the arguments: its own texts for these cases do not say what there is.
-void check_command(const std::vector<std::string>& args) {
+void check_command(const std::vector<std::string>& args, const trailing& after) {
   if (args.empty()) throw failure(exit_code::usage, "no command given", "haltpoll --help; there are " + names());
   const std::string& first = args.front();
   if (first.starts_with("-")) return;
   for (const subcommand* s : subcommands)
-    if (first == s->name) return;
+    if (first == s->name) {
+      if (after.given && !s->takes_command)
+        throw failure(exit_code::usage, fmt::format("{} takes no command after --", first));
+      return;
+    }
   throw failure(exit_code::usage, fmt::format("unknown command \"{}\"", first), "there are " + names());
 }
 
@@ -50,7 +54,7 @@ int start(int argc, char** argv) {
     else
       (after.given ? after.words : args).emplace_back(argv[i]);
   }
-  check_command(args);
+  check_command(args, after);
 
   CLI::App app("haltpoll: poll for a short, self-adjusting time before a CPU or a thread goes to sleep.\n", "haltpoll");
   app.formatter(std::make_shared<help_format>());

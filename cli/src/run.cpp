@@ -146,8 +146,8 @@ std::function<int()> declare(CLI::App& app, const trailing& after) {
 
 }  // namespace
 
-const subcommand run = {
-    "run", "[--governor SPEC] [--window-ns N] [--stats] -- COMMAND...",
+const subcommand run_command = {
+    "run", "[--governor SPEC] [--window-ns N] [--stats] -- COMMAND...", true,
     "run one unmodified command; its blocking calls poll before they block", declare};
 
 }  // namespace haltpoll::cli

@@ -25,12 +25,13 @@ struct trailing {
 struct subcommand {
   const char* name;
   const char* usage;        ///< what follows the name on the usage line
+  bool takes_command;       ///< a command line of its own may follow `--`
   const char* description;  ///< one line
   /// Declares the options on `app` and returns what to do once they are parsed: that returns the exit code
   /// or throws `failure`.
   std::function<int()> (*declare)(CLI::App& app, const trailing& after);
 };
 
-extern const subcommand doctor, bench, run;
+extern const subcommand doctor_command, bench_command, run_command;
 
 }  // namespace haltpoll::cli

@@ -56,8 +56,11 @@ std::string heading(const std::string& text) {
 
 progress::progress() : start_ns_(cpu::now_ns()), terminal_(isatty(STDERR_FILENO) != 0) {}
 
-progress::~progress() {
+progress::~progress() { done(); }
+
+void progress::done() {
   if (line_open_) fmt::print(stderr, "\r\033[K");
+  line_open_ = false;
 }
 
 void progress::say(const std::string& what) {

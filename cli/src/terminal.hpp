@@ -27,6 +27,7 @@ class progress {
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
   void say(const std::string& what);
+  void done();  ///< wipes the line; before anything else is printed
 
  private:
   core::u64 start_ns_;
