@@ -18,7 +18,9 @@ backend probe_kernel(const facts& f) {
   backend b{"kernel", r.usable.has_value(), r.summary, {}, ""};
   if (!r.detail.empty()) b.details.push_back(r.detail);
   if (f.idle.haltpoll_in_use())
-    b.details.push_back("the kernel's own haltpoll governor is at work already: two would poll one after the other");
+    b.details.push_back(
+        "the kernel's own haltpoll governor is at work already: two would poll one after the "
+        "other");
   if (!r.usable) b.hint = "poll per process instead: haltpoll run -- COMMAND";
   return b;
 }
@@ -35,19 +37,25 @@ backend probe_process(const facts& f) {
   b.details.push_back(fmt::format("glibc {}, restartable sequences {}", gnu_get_libc_version(),
                                   rseq != nullptr && *rseq != 0 ? "registered" : "not registered"));
   if (f.quota)
-    b.details.push_back(fmt::format("{} grants {} us of CPU time per {} us: polling would use it up and is off unless forced",
-                                    f.quota->file, f.quota->quota_us, f.quota->period_us));
+    b.details.push_back(fmt::format(
+        "{} grants {} us of CPU time per {} us: polling would use it up and is off unless forced",
+        f.quota->file, f.quota->quota_us, f.quota->period_us));
   return b;
 }
 
 backend probe_wait(const facts&) {
   const cpu::monitor_wait& best = cpu::best_monitor_wait();
-  return {"wait", true, fmt::format("{}: {}", best.name, best.description),
-          {fmt::format("clock {}", cpu::clock_source())}, ""};
+  return {"wait",
+          true,
+          fmt::format("{}: {}", best.name, best.description),
+          {fmt::format("clock {}", cpu::clock_source())},
+          ""};
 }
 
 }  // namespace
 
-std::vector<backend> probe_backends(const facts& f) { return {probe_kernel(f), probe_process(f), probe_wait(f)}; }
+std::vector<backend> probe_backends(const facts& f) {
+  return {probe_kernel(f), probe_process(f), probe_wait(f)};
+}
 
 }  // namespace haltpoll::cli

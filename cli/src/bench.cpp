@@ -52,9 +52,11 @@ std::vector<std::string> parse_backends(const std::string& text) {
     const size_t comma = std::min(text.find(',', at), text.size());
     names.push_back(text.substr(at, comma - at));
     at = comma + 1;
-    if (std::none_of(std::begin(known_backends), std::end(known_backends), [&](const char* k) { return names.back() == k; }))
-      throw failure(exit_code::usage, fmt::format("--backends: unknown backend \"{}\"", names.back()),
-                    "there are " + list(known_backends, [](const char* k) { return k; }) + ", or auto");
+    if (std::none_of(std::begin(known_backends), std::end(known_backends),
+                     [&](const char* k) { return names.back() == k; }))
+      throw failure(
+          exit_code::usage, fmt::format("--backends: unknown backend \"{}\"", names.back()),
+          "there are " + list(known_backends, [](const char* k) { return k; }) + ", or auto");
   }
   if (names.size() < 2)
     throw failure(exit_code::usage, fmt::format("--backends: {} alone compares with nothing", text),
@@ -62,8 +64,8 @@ std::vector<std::string> parse_backends(const std::string& text) {
   return names;
 }
 
-/// Before a run of minutes, not after it. The file is written beside its place and renamed, so it is the
-/// directory that counts.
+/// Before a run of minutes, not after it. The file is written beside its place and renamed, so it
+/// is the directory that counts.
 void check_writable(const std::string& flag, const std::string& path) {
   if (path.empty()) return;
   struct stat info {};
@@ -104,7 +106,8 @@ int execute(const options& o) {
     shown.say(fmt::format("{}, {}: sample {} of {}", p.workload, p.arm, p.done, p.total));
   };
   auto planned = bench::make_plan(b);
-  if (const auto* problem = std::get_if<std::string>(&planned)) throw failure(exit_code::not_possible, *problem);
+  if (const auto* problem = std::get_if<std::string>(&planned))
+    throw failure(exit_code::not_possible, *problem);
   const bench::report found = bench::run(std::get<bench::plan>(planned));
   shown.done();
 
@@ -117,27 +120,37 @@ int execute(const options& o) {
 
 std::function<int()> declare(CLI::App& app, const trailing&) {
   auto o = std::make_shared<options>();
-  app.add_option("workload", o->workloads, "default: those that take about two minutes together")->option_text(" ");
-  app.add_option("--backends", o->backends, "arms to compare, baseline first: off,process; auto: all this machine allows")
+  app.add_option("workload", o->workloads, "default: those that take about two minutes together")
+      ->option_text(" ");
+  app.add_option("--backends", o->backends,
+                 "arms to compare, baseline first: off,process; auto: all this machine allows")
       ->option_text("LIST");
-  app.add_option("--rounds", o->rounds, fmt::format("1 to {}; default 7, of which the median counts", most_rounds))->option_text("N");
+  app.add_option("--rounds", o->rounds,
+                 fmt::format("1 to {}; default 7, of which the median counts", most_rounds))
+      ->option_text("N");
   app.add_option_function<std::string>(
-         "--governor", [o](const std::string& v) { o->flags.governor = {v, "--governor"}; },
+         "--governor",
+         [o](const std::string& v) {
+           o->flags.governor = {v, "--governor"};
+         },
          "NAME[:KEY=VALUE,...] of the process arm; default: configuration, else haltpoll")
       ->option_text("SPEC");
-  app.add_option("--json", o->json, "write everything measured (haltpoll.bench/1); - prints it instead of the table")
+  app.add_option("--json", o->json,
+                 "write everything measured (haltpoll.bench/1); - prints it instead of the table")
       ->option_text("FILE|-");
   app.add_option("--report", o->report, "write a page to look at")->option_text("FILE.html");
   app.footer("Workloads:\n" + list(bench::workloads(), [](const auto& w) { return w.name; }) +
-             "\nArms alternate A B B A; the speed-up is the median of the ratios within a round. 69: something asked for\n"
+             "\nArms alternate A B B A; the speed-up is the median of the ratios within a round. "
+             "69: something asked for\n"
              "could not be measured here; the table says what.");
   return [o] { return execute(*o); };
 }
 
 }  // namespace
 
-const subcommand bench_command = {
-    "bench", "[WORKLOAD...] [--backends LIST] [--rounds N] [--governor SPEC] [--json FILE|-] [--report FILE.html]", false,
-    "measure workloads with and without polling", declare};
+const subcommand bench_command = {"bench",
+                                  "[WORKLOAD...] [--backends LIST] [--rounds N] [--governor SPEC] "
+                                  "[--json FILE|-] [--report FILE.html]",
+                                  false, "measure workloads with and without polling", declare};
 
 }  // namespace haltpoll::cli

@@ -73,9 +73,12 @@ std::optional<setting<governor>> from_file() {
 u64 number(const std::string& text, const std::string& origin, u64 min, u64 max, int code) {
   u64 value = 0;
   if (!spec::number({text.data(), static_cast<core::u32>(text.size())}, value))
-    throw failure(code, fmt::format("{}: \"{}\" is not a whole number from {} to {}", origin, text, min, max));
-  if (value < min) throw failure(code, fmt::format("{}: {} is below the limit {}", origin, value, min));
-  if (value > max) throw failure(code, fmt::format("{}: {} is above the limit {}", origin, value, max));
+    throw failure(code, fmt::format("{}: \"{}\" is not a whole number from {} to {}", origin, text,
+                                    min, max));
+  if (value < min)
+    throw failure(code, fmt::format("{}: {} is below the limit {}", origin, value, min));
+  if (value > max)
+    throw failure(code, fmt::format("{}: {} is above the limit {}", origin, value, max));
   return value;
 }
 
@@ -92,8 +95,9 @@ setting<governor> parse_governor(const std::string& text, const std::string& ori
 
 std::optional<setting<governor>> governor_of(const layer& l, int code) {
   if (l.governor && l.window_ns)
-    throw failure(code, fmt::format("{} and {} are both given; {} N is short for governor fixed:window_ns=N",
-                                    l.governor->origin, l.window_ns->origin, l.window_ns->origin));
+    throw failure(
+        code, fmt::format("{} and {} are both given; {} N is short for governor fixed:window_ns=N",
+                          l.governor->origin, l.window_ns->origin, l.window_ns->origin));
   if (l.governor) return parse_governor(l.governor->value, l.governor->origin, code);
   if (!l.window_ns) return std::nullopt;
   const u64 window = number(l.window_ns->value, l.window_ns->origin, 0, spec::hard_cap_ns, code);
@@ -103,8 +107,8 @@ std::optional<setting<governor>> governor_of(const layer& l, int code) {
 std::optional<setting<governor>> parse_config(std::string_view text, const std::string& file) {
   const toml::parse_result parsed = toml::parse(text, file);
   if (!parsed)
-    throw failure(exit_code::bad_data,
-                  fmt::format("{}: {}", at(file, parsed.error().source()), parsed.error().description()));
+    throw failure(exit_code::bad_data, fmt::format("{}: {}", at(file, parsed.error().source()),
+                                                   parsed.error().description()));
   layer l;
   for (const auto& [key, node] : parsed.table()) {
     const std::string origin = at(file, key.source());
@@ -114,10 +118,12 @@ std::optional<setting<governor>> parse_config(std::string_view text, const std::
     if (known == nullptr) {
       std::string list;
       for (const file_key& k : file_keys) list += (list.empty() ? "" : ", ") + std::string(k.name);
-      throw failure(exit_code::bad_data, fmt::format("{}: unknown key \"{}\"; there are {}", origin, key.str(), list));
+      throw failure(exit_code::bad_data,
+                    fmt::format("{}: unknown key \"{}\"; there are {}", origin, key.str(), list));
     }
     if (node.type() != known->type)
-      throw failure(exit_code::bad_data, fmt::format("{}: {} must be {}", origin, known->name, known->type_name));
+      throw failure(exit_code::bad_data,
+                    fmt::format("{}: {} must be {}", origin, known->name, known->type_name));
     std::string value;
     if (const auto* s = node.as_string()) value = s->get();
     if (const auto* i = node.as_integer()) value = std::to_string(i->get());

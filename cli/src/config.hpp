@@ -1,9 +1,10 @@
 #pragma once
-// config: every setting with its value and where the value came from. Rising order: built-in defaults,
-// /etc/haltpoll/haltpoll.toml (HALTPOLL_CONFIG names another file), HALTPOLL_* variables, flags.
+// config: every setting with its value and where the value came from. Rising order: built-in
+// defaults, /etc/haltpoll/haltpoll.toml (HALTPOLL_CONFIG names another file), HALTPOLL_* variables,
+// flags.
 //
-// Nothing is clamped and nothing falls back: a value that makes no sense ends the program and names value,
-// limit and origin. docs/configuration.md is the user's view of this file.
+// Nothing is clamped and nothing falls back: a value that makes no sense ends the program and names
+// value, limit and origin. docs/configuration.md is the user's view of this file.
 #include <haltpoll/core/any.hpp>
 #include <optional>
 #include <string>
@@ -15,7 +16,8 @@ namespace haltpoll::cli {
 
 inline constexpr const char* default_config_path = "/etc/haltpoll/haltpoll.toml";
 
-/// A value and its origin: "--governor", "HALTPOLL_GOVERNOR", "/etc/haltpoll/haltpoll.toml:3", "default".
+/// A value and its origin: "--governor", "HALTPOLL_GOVERNOR", "/etc/haltpoll/haltpoll.toml:3",
+/// "default".
 template <class T>
 struct setting {
   T value;
@@ -33,7 +35,8 @@ core::u64 number(const std::string& text, const std::string& origin, core::u64 m
                  int code = exit_code::usage);
 
 /// Parses SPEC; `code` is what a refusal exits with (64 for flags, 65 for files and variables).
-setting<governor> parse_governor(const std::string& spec, const std::string& origin, int code = exit_code::usage);
+setting<governor> parse_governor(const std::string& spec, const std::string& origin,
+                                 int code = exit_code::usage);
 
 /// What one layer says about the governor: `governor` or its shorthand `window_ns`, never both.
 struct layer {

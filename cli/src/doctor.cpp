@@ -24,8 +24,8 @@ struct options {
 /// Everything doctor says, before it is known how.
 struct diagnosis {
   facts machine;
-  std::vector<backend> backends;                       ///< empty for a copied tree
-  std::variant<std::string, wake_cost> wake;           ///< or why it was not measured
+  std::vector<backend> backends;              ///< empty for a copied tree
+  std::variant<std::string, wake_cost> wake;  ///< or why it was not measured
   std::vector<std::string> findings;
 };
 
@@ -89,46 +89,56 @@ json to_json(const diagnosis& d) {
   if (i.kvm) kvm = {{"realtime_hint", i.kvm->realtime_hint}, {"poll_control", i.kvm->poll_control}};
   json quota;
   if (const auto& q = d.machine.quota)
-    quota = {{"quota_ns", q->quota_us * 1000}, {"period_ns", q->period_us * 1000}, {"file", q->file}};
+    quota = {
+        {"quota_ns", q->quota_us * 1000}, {"period_ns", q->period_us * 1000}, {"file", q->file}};
   json backends = json::array();
   for (const backend& b : d.backends)
-    backends.push_back({{"name", b.name}, {"possible", b.possible}, {"reason", b.reason}, {"details", b.details}, {"hint", b.hint}});
+    backends.push_back({{"name", b.name},
+                        {"possible", b.possible},
+                        {"reason", b.reason},
+                        {"details", b.details},
+                        {"hint", b.hint}});
   const auto* wake = std::get_if<wake_cost>(&d.wake);
-  return {{"schema", "haltpoll.doctor/1"},
-          {"machine",
-           {{"cpus", m.cpus},
-            {"model", m.model},
-            {"hypervisor", m.hypervisor},
-            {"product", m.product},
-            {"kernel", m.kernel},
-            {"clock", m.clock},
-            {"hz", or_null(m.hz)},
-            {"steal_share", or_null(m.steal_share)}}},
-          {"idle",
-           {{"summary", i.summary},
-            {"driver", i.driver},
-            {"governor", i.governor},
-            {"parameter", i.parameter},
-            {"mwait", or_null(i.mwait)},
-            {"kvm", kvm},
-            {"haltpoll_in_use", i.haltpoll_in_use()},
-            {"haltpoll_parameters", parameters}}},
-          {"quota", quota},
-          {"backends", backends},
-          {"wake", wake != nullptr ? to_json(*wake) : json::object({{"not_measured", std::get<std::string>(d.wake)}})},
-          {"findings", d.findings}};
+  return {
+      {"schema", "haltpoll.doctor/1"},
+      {"machine",
+       {{"cpus", m.cpus},
+        {"model", m.model},
+        {"hypervisor", m.hypervisor},
+        {"product", m.product},
+        {"kernel", m.kernel},
+        {"clock", m.clock},
+        {"hz", or_null(m.hz)},
+        {"steal_share", or_null(m.steal_share)}}},
+      {"idle",
+       {{"summary", i.summary},
+        {"driver", i.driver},
+        {"governor", i.governor},
+        {"parameter", i.parameter},
+        {"mwait", or_null(i.mwait)},
+        {"kvm", kvm},
+        {"haltpoll_in_use", i.haltpoll_in_use()},
+        {"haltpoll_parameters", parameters}}},
+      {"quota", quota},
+      {"backends", backends},
+      {"wake", wake != nullptr ? to_json(*wake)
+                               : json::object({{"not_measured", std::get<std::string>(d.wake)}})},
+      {"findings", d.findings}};
 }
 
 std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : text; }
 
 table machine_table(const facts& f) {
   const machine_facts& m = f.machine;
-  table t = {{"CPUs", fmt::format("{}, {}", m.cpus, or_unknown(m.model))},
-             {"hypervisor", m.hypervisor + (m.product.empty() ? "" : " (" + m.product + ")")},
-             {"kernel", fmt::format("{}, HZ {}, clock {}", or_unknown(m.kernel), m.hz ? std::to_string(*m.hz) : "unknown",
-                                    or_unknown(m.clock))}};
-  if (m.steal_share) t.push_back({"steal", fmt::format("{:.1f} % of CPU time since boot", 100 * *m.steal_share)});
-  t.push_back({"CPU quota", f.quota ? fmt::format("{} us per {} us ({})", f.quota->quota_us, f.quota->period_us, f.quota->file)
+  table t = {
+      {"CPUs", fmt::format("{}, {}", m.cpus, or_unknown(m.model))},
+      {"hypervisor", m.hypervisor + (m.product.empty() ? "" : " (" + m.product + ")")},
+      {"kernel", fmt::format("{}, HZ {}, clock {}", or_unknown(m.kernel),
+                             m.hz ? std::to_string(*m.hz) : "unknown", or_unknown(m.clock))}};
+  if (m.steal_share)
+    t.push_back({"steal", fmt::format("{:.1f} % of CPU time since boot", 100 * *m.steal_share)});
+  t.push_back({"CPU quota", f.quota ? fmt::format("{} us per {} us ({})", f.quota->quota_us,
+                                                  f.quota->period_us, f.quota->file)
                                     : "none"});
   return t;
 }
@@ -137,12 +147,16 @@ table idle_table(const idle_facts& i) {
   table t = {{"idle CPU", i.summary}};
   if (i.mwait) t.push_back({"MWAIT", *i.mwait ? "exposed" : "not exposed"});
   if (i.kvm)
-    t.push_back({"KVM", fmt::format("realtime hint {}, host poll control {}", yes(i.kvm->realtime_hint), yes(i.kvm->poll_control))});
+    t.push_back({"KVM", fmt::format("realtime hint {}, host poll control {}",
+                                    yes(i.kvm->realtime_hint), yes(i.kvm->poll_control))});
   if (i.kvm && !i.kvm->realtime_hint && i.driver == "none")
-    t.push_back({"", "without the realtime hint the kernel's haltpoll driver does not load by itself"});
+    t.push_back(
+        {"", "without the realtime hint the kernel's haltpoll driver does not load by itself"});
   for (size_t n = 0; n < i.haltpoll_parameters.size(); ++n) {
     const auto& [name, value] = i.haltpoll_parameters[n];
-    const std::string label = n != 0 ? "" : i.haltpoll_in_use() ? "haltpoll" : "haltpoll, not in use";
+    const std::string label = n != 0                ? ""
+                              : i.haltpoll_in_use() ? "haltpoll"
+                                                    : "haltpoll, not in use";
     t.push_back({label, name + " " + value});
   }
   return t;
@@ -158,22 +172,27 @@ table backend_table(const std::vector<backend>& backends) {
   return t;
 }
 
-std::string p50_p90(const latency& l) { return fmt::format("{} ({})", duration(l.p50_ns), duration(l.p90_ns)); }
+std::string p50_p90(const latency& l) {
+  return fmt::format("{} ({})", duration(l.p50_ns), duration(l.p90_ns));
+}
 
 std::string wake_text(const wake_cost& w) {
   table t = {{"woken by", "halted, p50 (p90)", "polling, p50 (p90)", "waker's own cost"}};
   for (const wake_row& r : w.rows)
-    t.push_back({fmt::format("another CPU, idle {} us", r.idle_ns / 1000), p50_p90(r.halted), p50_p90(r.polling), duration(r.waker_ns)});
+    t.push_back({fmt::format("another CPU, idle {} us", r.idle_ns / 1000), p50_p90(r.halted),
+                 p50_p90(r.polling), duration(r.waker_ns)});
   t.push_back({"a timer, idle 300 us", p50_p90(w.timer)});
   const gain& g = w.round_trip;
-  t.push_back({"pipe round trip", p50_p90(g.blocking), p50_p90(g.polling), fmt::format("{:.1f}x ({:.1f}..{:.1f})", g.median, g.low, g.high)});
+  t.push_back({"pipe round trip", p50_p90(g.blocking), p50_p90(g.polling),
+               fmt::format("{:.1f}x ({:.1f}..{:.1f})", g.median, g.low, g.high)});
   return layout(t, "  ") + "  " + verdict(w) + "\n";
 }
 
 std::string to_text(const diagnosis& d) {
   std::string out = heading("machine") + "\n" + layout(machine_table(d.machine), "  ");
   out += heading("what idles it today") + "\n" + layout(idle_table(d.machine.idle), "  ");
-  if (!d.backends.empty()) out += heading("backends") + "\n" + layout(backend_table(d.backends), "  ");
+  if (!d.backends.empty())
+    out += heading("backends") + "\n" + layout(backend_table(d.backends), "  ");
   out += heading("what a wake costs") + "\n";
   if (const auto* wake = std::get_if<wake_cost>(&d.wake))
     out += wake_text(*wake);
@@ -195,8 +214,11 @@ int execute(const options& o) {
 std::function<int()> declare(CLI::App& app, const trailing&) {
   auto o = std::make_shared<options>();
   app.add_flag("--json", o->json, "one JSON object (haltpoll.doctor/1) on standard output");
-  app.add_flag("--no-measure", o->no_measure, "leave out the wake measurement (two seconds, two CPUs)");
-  app.add_option("--sysroot", o->sysroot, "read a copy of another machine's /proc, /sys and /boot; tries and measures nothing")
+  app.add_flag("--no-measure", o->no_measure,
+               "leave out the wake measurement (two seconds, two CPUs)");
+  app.add_option(
+         "--sysroot", o->sysroot,
+         "read a copy of another machine's /proc, /sys and /boot; tries and measures nothing")
       ->option_text("DIR");
   return [o] { return execute(*o); };
 }

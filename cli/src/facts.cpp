@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr u32 hypervisor_leaf = 0x4000'0000;
-// Where a KVM that also speaks Hyper-V puts its own leaves (arch/x86/include/asm/processor.h searches
-// in these steps too).
+// Where a KVM that also speaks Hyper-V puts its own leaves (arch/x86/include/asm/processor.h
+// searches in these steps too).
 constexpr u32 second_hypervisor_leaf = 0x4000'0100;
 
 struct signature {
@@ -28,10 +28,16 @@ struct signature {
   const char* name;
 };
 constexpr signature signatures[] = {
-    {"KVMKVMKVM", "KVM"},         {"Microsoft Hv", "Hyper-V"}, {"VMwareVMware", "VMware"},
-    {"XenVMMXenVMM", "Xen"},      {"TCGTCGTCGTCG", "QEMU without hardware virtualisation"},
-    {"VBoxVBoxVBox", "VirtualBox"}, {"bhyve bhyve ", "bhyve"},  {"ACRNACRNACRN", "ACRN"},
-    {"Jailhouse", "Jailhouse"},   {"UnisysSpar64", "s-Par"},
+    {"KVMKVMKVM", "KVM"},
+    {"Microsoft Hv", "Hyper-V"},
+    {"VMwareVMware", "VMware"},
+    {"XenVMMXenVMM", "Xen"},
+    {"TCGTCGTCGTCG", "QEMU without hardware virtualisation"},
+    {"VBoxVBoxVBox", "VirtualBox"},
+    {"bhyve bhyve ", "bhyve"},
+    {"ACRNACRNACRN", "ACRN"},
+    {"Jailhouse", "Jailhouse"},
+    {"UnisysSpar64", "s-Par"},
 };
 
 /// First line; empty if there is none.
@@ -105,8 +111,10 @@ std::string read_hypervisor(const std::string& sysroot, const cpuid_reader& cpui
       if (text == s.text) return s.name;
     return text.empty() ? "unknown" : "unknown (\"" + text + "\")";
   }
-  if (const std::string type = line_of(sysroot + "/sys/hypervisor/type"); !type.empty()) return type;
-  if (const std::string type = line_of(sysroot + "/proc/device-tree/hypervisor/compatible"); !type.empty())
+  if (const std::string type = line_of(sysroot + "/sys/hypervisor/type"); !type.empty())
+    return type;
+  if (const std::string type = line_of(sysroot + "/proc/device-tree/hypervisor/compatible");
+      !type.empty())
     return type;
   // A copied tree has no CPUID, but the flag tells that there is one.
   if (has_word(cpuinfo(sysroot, "flags").value_or(""), "hypervisor")) return "unknown";
@@ -119,7 +127,8 @@ std::optional<kvm_facts> read_kvm(const cpuid_reader& cpuid) {
     if (signature_at(cpuid, base) != "KVMKVMKVM") continue;
     const auto r = cpuid(base + 1);
     if (!r) return std::nullopt;
-    // KVM_HINTS_REALTIME is bit 0 of EDX, KVM_FEATURE_POLL_CONTROL bit 12 of EAX (Documentation/virt/kvm/x86/cpuid.rst).
+    // KVM_HINTS_REALTIME is bit 0 of EDX, KVM_FEATURE_POLL_CONTROL bit 12 of EAX
+    // (Documentation/virt/kvm/x86/cpuid.rst).
     return kvm_facts{(r->edx & 1) != 0, (r->eax >> 12 & 1) != 0};
   }
   return std::nullopt;
@@ -127,7 +136,8 @@ std::optional<kvm_facts> read_kvm(const cpuid_reader& cpuid) {
 
 /// CONFIG_HZ from the kernel's configuration; zlib reads plain files as well.
 std::optional<u32> read_hz(const std::string& sysroot, const std::string& release) {
-  for (const std::string& path : {sysroot + "/proc/config.gz", sysroot + "/boot/config-" + release}) {
+  for (const std::string& path :
+       {sysroot + "/proc/config.gz", sysroot + "/boot/config-" + release}) {
     const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "r"), gzclose);
     if (!file) continue;
     char line[256];
@@ -162,7 +172,8 @@ machine_facts read_machine(const std::string& sysroot, const cpuid_reader& cpuid
   if (const auto name = cpuinfo(sysroot, "model name")) {
     m.model = *name;
   } else if (const auto implementer = cpuinfo(sysroot, "CPU implementer")) {
-    m.model = fmt::format("implementer {} part {}", *implementer, cpuinfo(sysroot, "CPU part").value_or("?"));
+    m.model = fmt::format("implementer {} part {}", *implementer,
+                          cpuinfo(sysroot, "CPU part").value_or("?"));
   }
   m.hypervisor = read_hypervisor(sysroot, cpuid);
   const std::string dmi = sysroot + "/sys/class/dmi/id/";
@@ -178,9 +189,11 @@ machine_facts read_machine(const std::string& sysroot, const cpuid_reader& cpuid
 
 std::string summarize(const idle_facts& i, bool guest, bool x86) {
   if (i.parameter == "idle=poll") return "idle=poll: never halts, burns every idle CPU";
-  if (i.driver != "none") return fmt::format("cpuidle driver {}, governor {}", i.driver, i.governor);
+  if (i.driver != "none")
+    return fmt::format("cpuidle driver {}, governor {}", i.driver, i.governor);
   if (!x86) return "none: default_idle (WFI)";
-  return i.mwait.value_or(false) && !guest ? "none: default idle (HLT or MWAIT)" : "none: default_idle (HLT)";
+  return i.mwait.value_or(false) && !guest ? "none: default idle (HLT or MWAIT)"
+                                           : "none: default_idle (HLT)";
 }
 
 idle_facts read_idle(const std::string& sysroot, const cpuid_reader& cpuid, bool guest) {
@@ -191,7 +204,8 @@ idle_facts read_idle(const std::string& sysroot, const cpuid_reader& cpuid, bool
   i.governor = line_of(cpuidle + "current_governor_ro");
   if (i.governor.empty()) i.governor = line_of(cpuidle + "current_governor");
   std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(sysroot + "/sys/module/haltpoll/parameters", missing))
+  for (const auto& entry :
+       fs::directory_iterator(sysroot + "/sys/module/haltpoll/parameters", missing))
     i.haltpoll_parameters.emplace_back(entry.path().filename(), line_of(entry.path()));
   std::sort(i.haltpoll_parameters.begin(), i.haltpoll_parameters.end());
   std::istringstream cmdline(line_of(sysroot + "/proc/cmdline"));
@@ -215,7 +229,8 @@ std::optional<quota_facts> quota_at(const std::string& sysroot, const std::strin
   std::istringstream in(text);
   std::string quota, period;
   in >> quota >> period;
-  const auto q = number_of(quota), p = number_of(period);  // "max" and "-1" are no numbers: no limit
+  const auto q = number_of(quota),
+             p = number_of(period);  // "max" and "-1" are no numbers: no limit
   if (!q || !p || *p == 0) return std::nullopt;
   return quota_facts{*q, *p, file};
 }
@@ -232,10 +247,12 @@ std::optional<quota_facts> read_quota(const std::string& sysroot) {
     const bool unified = controllers.empty();
     if (!unified && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
     const std::string mount = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controllers;
-    // Every level limits; in a container the path may lead out of what is mounted: missing levels say nothing.
+    // Every level limits; in a container the path may lead out of what is mounted: missing levels
+    // say nothing.
     for (fs::path path = line.substr(second + 1);; path = path.parent_path()) {
       const auto q = quota_at(sysroot, mount + (path == "/" ? "" : path.string()));
-      if (q && (!tightest || q->quota_us * tightest->period_us < tightest->quota_us * q->period_us)) tightest = q;
+      if (q && (!tightest || q->quota_us * tightest->period_us < tightest->quota_us * q->period_us))
+        tightest = q;
       if (path == path.parent_path()) break;
     }
   }
@@ -278,12 +295,15 @@ std::vector<std::string> lint(const facts& f) {
   const auto max = parameter("guest_halt_poll_ns"), start = parameter("guest_halt_poll_grow_start");
   // A maximum of 0 turns polling off; the start is then never reached.
   if (max && start && *max != 0 && *start > *max)
-    findings.push_back(fmt::format("/sys/module/haltpoll/parameters: guest_halt_poll_grow_start {} is above "
-                                   "guest_halt_poll_ns {}: the first growth jumps to the limit and any long "
-                                   "idle period drops it to 0",
-                                   *start, *max));
+    findings.push_back(
+        fmt::format("/sys/module/haltpoll/parameters: guest_halt_poll_grow_start {} is above "
+                    "guest_halt_poll_ns {}: the first growth jumps to the limit and any long "
+                    "idle period drops it to 0",
+                    *start, *max));
   if (f.idle.parameter == "idle=poll")
-    findings.push_back("/proc/cmdline: idle=poll keeps every idle CPU busy; nothing polls better, nothing costs more");
+    findings.push_back(
+        "/proc/cmdline: idle=poll keeps every idle CPU busy; nothing polls better, nothing costs "
+        "more");
   return findings;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 // facts: what this machine is and what idles it, read from /proc, /sys and CPUID.
 //
-// Reading only. Everything comes from below a root directory and from a CPUID reader that tests replace,
-// so that a KVM guest, bare metal and a misconfigured machine are all tested on one.
-#include <haltpoll/core/types.hpp>
+// Reading only. Everything comes from below a root directory and from a CPUID reader that tests
+// replace, so that a KVM guest, bare metal and a misconfigured machine are all tested on one.
 #include <functional>
+#include <haltpoll/core/types.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,13 +24,14 @@ cpuid_reader this_cpu();
 cpuid_reader no_cpuid();
 
 struct machine_facts {
-  u32 cpus = 0;             ///< online
-  std::string model;        ///< /proc/cpuinfo
-  std::string hypervisor;   ///< "KVM", "none", ...: CPUID, else /sys/hypervisor, else the device tree
-  std::string product;      ///< DMI vendor and product; empty without DMI
-  std::string kernel;       ///< release
-  std::string clock;        ///< current clock source
-  std::optional<u32> hz;    ///< CONFIG_HZ, where the kernel's configuration can be read
+  u32 cpus = 0;       ///< online
+  std::string model;  ///< /proc/cpuinfo
+  std::string
+      hypervisor;         ///< "KVM", "none", ...: CPUID, else /sys/hypervisor, else the device tree
+  std::string product;    ///< DMI vendor and product; empty without DMI
+  std::string kernel;     ///< release
+  std::string clock;      ///< current clock source
+  std::optional<u32> hz;  ///< CONFIG_HZ, where the kernel's configuration can be read
   std::optional<double> steal_share;  ///< of CPU time since boot, 0 to 1
 };
 
@@ -41,13 +42,13 @@ struct kvm_facts {
 };
 
 struct idle_facts {
-  std::string driver;     ///< of cpuidle; "none" without one
-  std::string governor;   ///< of cpuidle; only in use with a driver
+  std::string driver;    ///< of cpuidle; "none" without one
+  std::string governor;  ///< of cpuidle; only in use with a driver
   std::vector<std::pair<std::string, std::string>> haltpoll_parameters;  ///< name, value; sorted
-  std::string parameter;  ///< idle=... of the kernel command line; empty without
+  std::string parameter;      ///< idle=... of the kernel command line; empty without
   std::optional<bool> mwait;  ///< x86: exposed by the hypervisor or the CPU
   std::optional<kvm_facts> kvm;
-  std::string summary;    ///< one line: what an idle CPU does today
+  std::string summary;  ///< one line: what an idle CPU does today
   bool haltpoll_in_use() const { return driver != "none" && governor == "haltpoll"; }
 };
 

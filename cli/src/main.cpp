@@ -19,7 +19,8 @@ class help_format : public CLI::Formatter {
   help_format() { column_width(30); }
   std::string make_usage(const CLI::App* app, std::string) const override {
     for (const subcommand* s : subcommands)
-      if (app->get_name() == s->name) return fmt::format("usage: haltpoll {} {}\n", s->name, s->usage);
+      if (app->get_name() == s->name)
+        return fmt::format("usage: haltpoll {} {}\n", s->name, s->usage);
     return "usage: haltpoll COMMAND [OPTIONS]\n";
   }
 };
@@ -30,9 +31,11 @@ std::string names() {
   return list;
 }
 
-/// Said before CLI11 gets to see the arguments: its own texts for these cases do not say what there is.
+/// Said before CLI11 gets to see the arguments: its own texts for these cases do not say what there
+/// is.
 void check_command(const std::vector<std::string>& args, const trailing& after) {
-  if (args.empty()) throw failure(exit_code::usage, "no command given", "haltpoll --help; there are " + names());
+  if (args.empty())
+    throw failure(exit_code::usage, "no command given", "haltpoll --help; there are " + names());
   const std::string& first = args.front();
   if (first.starts_with("-")) return;
   for (const subcommand* s : subcommands)
@@ -41,7 +44,8 @@ void check_command(const std::vector<std::string>& args, const trailing& after) 
         throw failure(exit_code::usage, fmt::format("{} takes no command after --", first));
       return;
     }
-  throw failure(exit_code::usage, fmt::format("unknown command \"{}\"", first), "there are " + names());
+  throw failure(exit_code::usage, fmt::format("unknown command \"{}\"", first),
+                "there are " + names());
 }
 
 int start(int argc, char** argv) {
@@ -56,13 +60,16 @@ int start(int argc, char** argv) {
   }
   check_command(args, after);
 
-  CLI::App app("haltpoll: poll for a short, self-adjusting time before a CPU or a thread goes to sleep.\n", "haltpoll");
+  CLI::App app(
+      "haltpoll: poll for a short, self-adjusting time before a CPU or a thread goes to sleep.\n",
+      "haltpoll");
   app.formatter(std::make_shared<help_format>());
   app.set_help_flag("-h,--help", "this text; after a command: its options");
   app.set_version_flag("--version", "haltpoll " HALTPOLL_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 success, 64 usage, 65 bad input data, 69 not possible on this machine,\n"
-             "77 not permitted, 70 internal error.");
+  app.footer(
+      "Exit codes: 0 success, 64 usage, 65 bad input data, 69 not possible on this machine,\n"
+      "77 not permitted, 70 internal error.");
   std::vector<std::pair<CLI::App*, std::function<int()>>> actions;
   for (const subcommand* s : subcommands) {
     CLI::App* sub = app.add_subcommand(s->name, s->description);
@@ -76,13 +83,15 @@ int start(int argc, char** argv) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     const std::string command = args.empty() ? "" : args.back();
-    throw failure(exit_code::usage, e.what(), fmt::format("haltpoll {}--help", command.starts_with("-") ? "" : command + " "));
+    throw failure(exit_code::usage, e.what(),
+                  fmt::format("haltpoll {}--help", command.starts_with("-") ? "" : command + " "));
   }
   for (const auto& [sub, act] : actions)
     if (sub->parsed()) {
       const int code = act();
       if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-        throw failure(exit_code::internal, fmt::format("standard output: {}", std::strerror(errno)));
+        throw failure(exit_code::internal,
+                      fmt::format("standard output: {}", std::strerror(errno)));
       return code;
     }
   return exit_code::internal;

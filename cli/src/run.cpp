@@ -36,9 +36,10 @@ std::vector<char*> argv_of(std::vector<std::string>& words) {
                 fmt::format("{}: {}", command, std::strerror(error)));
 }
 
-// Signals that somebody may send to us and mean for the command. Stops (SIGTSTP) are not among them: the
-// terminal sends those to both, and both should stop.
-constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT, SIGWINCH};
+// Signals that somebody may send to us and mean for the command. Stops (SIGTSTP) are not among
+// them: the terminal sends those to both, and both should stop.
+constexpr int forwarded[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+                             SIGUSR2, SIGALRM, SIGCONT, SIGWINCH};
 
 /// Waits for `child`, passing on what is sent to us; returns the exit code a shell would.
 int wait_for(pid_t child, const sigset_t& watched) {
@@ -60,23 +61,30 @@ int wait_for(pid_t child, const sigset_t& watched) {
 
 void print_stats(const process::stats_totals& t, const setting<governor>& g) {
   table rows;
-  const auto row = [&rows](const char* what, const std::string& figure, const std::string& note = "") {
+  const auto row = [&rows](const char* what, const std::string& figure,
+                           const std::string& note = "") {
     rows.push_back({what, figure, note});
   };
   row("governor", g.value.spec, "from " + g.origin);
-  row("polls", fmt::format("{}", t.polls), t.polls == 0 ? "nothing it did waits in a call we see" : "");
+  row("polls", fmt::format("{}", t.polls),
+      t.polls == 0 ? "nothing it did waits in a call we see" : "");
   row("  hits", fmt::format("{}", t.hits),
-      t.polls == 0 ? "" : fmt::format("{:.1f} %", 100.0 * static_cast<double>(t.hits) / static_cast<double>(t.polls)));
+      t.polls == 0 ? ""
+                   : fmt::format("{:.1f} %", 100.0 * static_cast<double>(t.hits) /
+                                                 static_cast<double>(t.polls)));
   row("  misses", fmt::format("{}", t.polls - t.hits - t.contended));
   row("  contended", fmt::format("{}", t.contended), "given up: the CPU was needed");
   row("polled time", duration(t.polled_ns));
-  row("blocks", fmt::format("{}", t.blocks), fmt::format("{} without a poll: backed off", t.backed_off));
+  row("blocks", fmt::format("{}", t.blocks),
+      fmt::format("{} without a poll: backed off", t.backed_off));
   row("blocked time", duration(t.block_ns));
   fmt::print(stderr, "haltpoll: what polling did\n{}", layout(rows, "  "));
 }
 
-int run_with_stats(std::vector<std::string>& command, process::stats_memory& memory, const setting<governor>& g) {
-  // Blocked before the command starts, so that no signal falls into the gap; the command gets the old mask.
+int run_with_stats(std::vector<std::string>& command, process::stats_memory& memory,
+                   const setting<governor>& g) {
+  // Blocked before the command starts, so that no signal falls into the gap; the command gets the
+  // old mask.
   sigset_t watched, before;
   sigemptyset(&watched);
   sigaddset(&watched, SIGCHLD);
@@ -115,7 +123,8 @@ int execute(const options& o, const trailing& after) {
 
   std::optional<process::stats_memory> memory;
   if (o.stats && !memory.emplace().ok())
-    throw failure(exit_code::not_possible, fmt::format("--stats: no memory to count in: {}", std::strerror(errno)));
+    throw failure(exit_code::not_possible,
+                  fmt::format("--stats: no memory to count in: {}", std::strerror(errno)));
   for (const std::string& variable :
        process::preload_environment(library, g.value.spec, memory ? memory->path() : "")) {
     const auto equals = variable.find('=');
@@ -131,16 +140,22 @@ std::function<int()> declare(CLI::App& app, const trailing& after) {
   const auto to = [](std::optional<setting<std::string>>& field, const char* flag) {
     return [&field, flag](const std::string& value) { field = {value, flag}; };
   };
-  app.add_option_function<std::string>("--governor", to(o->flags.governor, "--governor"),
-                                       "NAME[:KEY=VALUE,...], how long to poll; default: configuration, else haltpoll")
+  app.add_option_function<std::string>(
+         "--governor", to(o->flags.governor, "--governor"),
+         "NAME[:KEY=VALUE,...], how long to poll; default: configuration, else haltpoll")
       ->option_text("SPEC");
-  app.add_option_function<std::string>("--window-ns", to(o->flags.window_ns, "--window-ns"),
-                                       "always poll for N ns: short for --governor fixed:window_ns=N")
+  app.add_option_function<std::string>(
+         "--window-ns", to(o->flags.window_ns, "--window-ns"),
+         "always poll for N ns: short for --governor fixed:window_ns=N")
       ->option_text("N");
-  app.add_flag("--stats", o->stats, "print what polling did on standard error when the command has ended");
-  app.footer("Without --stats the command takes the place of haltpoll (same process id). Its exit code is passed on;\n"
-             "with --stats 128 + N after signal N. 64: command not found; 69: it cannot be polled for (static, Go,\n"
-             "set-uid).");
+  app.add_flag("--stats", o->stats,
+               "print what polling did on standard error when the command has ended");
+  app.footer(
+      "Without --stats the command takes the place of haltpoll (same process id). Its exit code is "
+      "passed on;\n"
+      "with --stats 128 + N after signal N. 64: command not found; 69: it cannot be polled for "
+      "(static, Go,\n"
+      "set-uid).");
   return [o, &after] { return execute(*o, after); };
 }
 

@@ -12,11 +12,13 @@
 namespace haltpoll::cli {
 namespace {
 
-constexpr core::u64 quiet_for_ns = 2'000'000'000;  // the contract: progress for anything over two seconds
+constexpr core::u64 quiet_for_ns =
+    2'000'000'000;  // the contract: progress for anything over two seconds
 
 /// Columns a UTF-8 text takes: its bytes but the continuation ones.
 size_t width(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 }  // namespace
@@ -31,7 +33,8 @@ std::string layout(const table& rows, const std::string& indent) {
   std::string out;
   for (const auto& row : rows) {
     std::string line = indent;
-    for (size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - width(row[i]) + 2, ' ');
+    for (size_t i = 0; i < row.size(); ++i)
+      line += row[i] + std::string(widths[i] - width(row[i]) + 2, ' ');
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + '\n';
   }

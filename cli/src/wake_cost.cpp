@@ -24,14 +24,14 @@ namespace {
 
 using core::u32;
 
-// Five arms and eight rounds of pipe turns share the two seconds; each stops at its deadline however slow the
-// machine is.
+// Five arms and eight rounds of pipe turns share the two seconds; each stops at its deadline
+// however slow the machine is.
 constexpr u64 arm_ns = 200'000'000, pipe_ns = 800'000'000;
 constexpr u32 samples = 400;  // p90 of 400 rests on 40 samples
 constexpr u32 rounds = 8;     // blocking and polling alternate A B B A
 constexpr u32 turns = 200;    // per round and arm: 4 ms at 20 us, longer than a scheduler slice
-// A ratio that two equal arms reach by chance: repeated blocking/blocking runs on a shared 2-CPU guest stayed
-// within 1.1.
+// A ratio that two equal arms reach by chance: repeated blocking/blocking runs on a shared 2-CPU
+// guest stayed within 1.1.
 constexpr double noise = 1.1;
 
 bool pin(int cpu) {
@@ -42,7 +42,8 @@ bool pin(int cpu) {
 }
 
 long futex(std::atomic<u32>& word, int op, u32 value) {
-  return syscall(SYS_futex, reinterpret_cast<u32*>(&word), op | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
+  return syscall(SYS_futex, reinterpret_cast<u32*>(&word), op | FUTEX_PRIVATE_FLAG, value, nullptr,
+                 nullptr, 0);
 }
 
 latency quantiles(std::vector<u64> v) {
@@ -78,7 +79,8 @@ struct wake_samples {
   std::vector<u64> latency_ns, waker_ns;
 };
 
-/// The calling thread wakes one on `cpu`, which sleeps in futex or polls, after leaving it idle for `idle_ns`.
+/// The calling thread wakes one on `cpu`, which sleeps in futex or polls, after leaving it idle for
+/// `idle_ns`.
 wake_samples wake_other(int cpu, u64 idle_ns, bool polling) {
   struct shared {
     alignas(64) std::atomic<u32> word{0};
@@ -123,8 +125,10 @@ wake_samples wake_other(int cpu, u64 idle_ns, bool polling) {
 }
 
 wake_row measure_row(int cpu, u64 idle_ns) {
-  const wake_samples halted = wake_other(cpu, idle_ns, false), polling = wake_other(cpu, idle_ns, true);
-  return {idle_ns, quantiles(halted.latency_ns), quantiles(polling.latency_ns), quantiles(halted.waker_ns).p50_ns};
+  const wake_samples halted = wake_other(cpu, idle_ns, false),
+                     polling = wake_other(cpu, idle_ns, true);
+  return {idle_ns, quantiles(halted.latency_ns), quantiles(polling.latency_ns),
+          quantiles(halted.waker_ns).p50_ns};
 }
 
 /// How late a timer wakes this CPU.
@@ -136,11 +140,14 @@ latency measure_timer() {
   for (u32 i = 0; i < samples && cpu::now_ns() < end; ++i) {
     timespec at{};
     clock_gettime(CLOCK_MONOTONIC, &at);
-    const u64 due = static_cast<u64>(at.tv_sec) * 1'000'000'000 + static_cast<u64>(at.tv_nsec) + 300'000;
+    const u64 due =
+        static_cast<u64>(at.tv_sec) * 1'000'000'000 + static_cast<u64>(at.tv_nsec) + 300'000;
     at = {static_cast<time_t>(due / 1'000'000'000), static_cast<long>(due % 1'000'000'000)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {}
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
+    }
     clock_gettime(CLOCK_MONOTONIC, &at);
-    late.push_back(static_cast<u64>(at.tv_sec) * 1'000'000'000 + static_cast<u64>(at.tv_nsec) - due);
+    late.push_back(static_cast<u64>(at.tv_sec) * 1'000'000'000 + static_cast<u64>(at.tv_nsec) -
+                   due);
   }
   if (slack >= 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack));
   return quantiles(std::move(late));
@@ -202,11 +209,14 @@ std::variant<gain, std::string> measure_round_trip(int cpu) {
       p50[polling] = quantiles(times).p50_ns;
       all[polling].insert(all[polling].end(), times.begin(), times.end());
     }
-    if (p50[0] != 0 && p50[1] != 0) ratios.push_back(static_cast<double>(p50[0]) / static_cast<double>(p50[1]));
+    if (p50[0] != 0 && p50[1] != 0)
+      ratios.push_back(static_cast<double>(p50[0]) / static_cast<double>(p50[1]));
   }
-  if (ratios.empty()) return "not one round of pipe turns in " + std::to_string(pipe_ns / 1'000'000) + " ms";
+  if (ratios.empty())
+    return "not one round of pipe turns in " + std::to_string(pipe_ns / 1'000'000) + " ms";
   std::sort(ratios.begin(), ratios.end());
-  return gain{quantiles(all[0]), quantiles(all[1]), ratios[ratios.size() / 2], ratios.front(), ratios.back()};
+  return gain{quantiles(all[0]), quantiles(all[1]), ratios[ratios.size() / 2], ratios.front(),
+              ratios.back()};
 }
 
 }  // namespace
@@ -214,7 +224,8 @@ std::variant<gain, std::string> measure_round_trip(int cpu) {
 std::variant<wake_cost, std::string> measure_wake_cost() {
   const affinity before;
   const std::vector<int> cpus = before.cpus();
-  if (cpus.size() < 2) return "one CPU only: polling there would keep it from whoever is to wake us";
+  if (cpus.size() < 2)
+    return "one CPU only: polling there would keep it from whoever is to wake us";
   if (!pin(cpus[0])) return std::string("cannot choose a CPU: ") + std::strerror(errno);
   wake_cost cost{};
   cost.rows[0] = measure_row(cpus[1], 30'000);

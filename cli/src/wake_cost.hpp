@@ -1,6 +1,7 @@
 #pragma once
-// wake_cost: a two-second look at what waking a sleeping CPU costs here, and whether polling could save it.
-// `haltpoll bench wake` measures the whole curve; this only answers "is there anything to win".
+// wake_cost: a two-second look at what waking a sleeping CPU costs here, and whether polling could
+// save it. `haltpoll bench wake` measures the whole curve; this only answers "is there anything to
+// win".
 #include <haltpoll/core/types.hpp>
 #include <string>
 #include <variant>
@@ -22,21 +23,22 @@ struct wake_row {
   u64 waker_ns;     ///< p50 of the waker's own system call
 };
 
-/// Round trips over a pipe between two CPUs, blocking / polling with non-blocking reads: what the process
-/// backend can win. Median, lowest and highest ratio of the interleaved measurements.
+/// Round trips over a pipe between two CPUs, blocking / polling with non-blocking reads: what the
+/// process backend can win. Median, lowest and highest ratio of the interleaved measurements.
 struct gain {
   latency blocking, polling;
   double median, low, high;
 };
 
 struct wake_cost {
-  wake_row rows[2];     ///< idle 30 us, 300 us
-  latency timer;        ///< lateness of a timer after 300 us: a wake without another CPU's interrupt
+  wake_row rows[2];  ///< idle 30 us, 300 us
+  latency timer;     ///< lateness of a timer after 300 us: a wake without another CPU's interrupt
   gain round_trip;
-  bool worth;           ///< the lowest ratio is above what noise makes
+  bool worth;  ///< the lowest ratio is above what noise makes
 };
 
-/// Measures for at most two seconds on two of the CPUs this process may use. The text says why it cannot.
+/// Measures for at most two seconds on two of the CPUs this process may use. The text says why it
+/// cannot.
 std::variant<wake_cost, std::string> measure_wake_cost();
 
 }  // namespace haltpoll::cli
