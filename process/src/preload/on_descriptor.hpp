@@ -40,19 +40,10 @@ auto on_descriptor(int fd, Plain plain, Call make) -> decltype(plain()) {
   if ((e & untouched) != 0) return plain();
   if ((e & pollable) == 0) {
     // Unknown: nothing but the plain call, and a look afterwards if it blocked.
-    struct {
-      Plain& plain;
-      decltype(plain()) result = -1;
-      void block(u64) { result = plain(); }
-    } call{plain};
-    thread_state& t = this_thread;
-    const detail::block_result b = detail::block(t, call, core::never);
-    if (b.blocked && (classify(fd, e) & pollable) != 0) {
-      core::outcome o;
-      o.block_ns = b.block_ns;
-      detail::reflect(t, o);
-    }
-    return call.result;
+    const u64 start = cpu::now_ns();
+    const auto result = plain();
+    if (cpu::now_ns() - start >= shortest_block_ns) classify(fd, e);
+    return result;
   }
   auto call = make(e);
   poll_then_block(call,

@@ -51,7 +51,6 @@ void read_governor() {
   }
   config.governor = parsed.params;
   if (parsed.params.which == core::any::kind::fixed && parsed.params.fixed.window_ns == 0) return;
-  if (!disturbance::registered()) config.seeing.store(sight::blind, std::memory_order_relaxed);
   config.polling.store(true, std::memory_order_release);
 }
 

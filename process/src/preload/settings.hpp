@@ -11,8 +11,6 @@
 #include <haltpoll/core/any.hpp>
 #include <haltpoll/process/stats.hpp>
 
-#include "disturbance.hpp"
-
 namespace haltpoll::preload {
 
 using core::u32;
@@ -22,7 +20,6 @@ using process::stats_slot;
 
 struct settings {
   std::atomic<bool> polling{false};
-  std::atomic<sight> seeing{sight::unknown};
   core::any::params governor;
   stats_page* stats = nullptr;
 };

@@ -18,10 +18,10 @@ struct alignas(64) stats_slot {
   std::atomic<u64> polls;       ///< polls begun
   std::atomic<u64> hits;        ///< polls that found what they waited for
   std::atomic<u64> polled_ns;   ///< time polled, hits and misses
-  std::atomic<u64> blocks;      ///< blocking calls made, after a miss or without a poll
+  std::atomic<u64> blocks;      ///< blocking calls made, after a miss or because no poll paid
   std::atomic<u64> block_ns;    ///< time in those calls
   std::atomic<u64> contended;   ///< polls given up because somebody else needed this CPU
-  std::atomic<u64> backed_off;  ///< blocking calls that did not poll because of that
+  std::atomic<u64> backed_off;  ///< calls passed straight through because of that; not in `blocks`
 };
 
 struct stats_page {
