@@ -80,8 +80,4 @@ outcome ping_pong(const job& j, const side& a, const side& b);
 /// they were taken: stamps[i] began operation i and stamps[i + 1] ended it.
 sample from_stamps(const std::vector<u64>& stamps);
 
-/// Whole messages over a blocking descriptor; false at its end or on error, with errno.
-bool send_all(int fd, const void* data, std::size_t size);
-bool receive_all(int fd, void* data, std::size_t size);
-
 }  // namespace haltpoll::bench

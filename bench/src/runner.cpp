@@ -74,8 +74,12 @@ class measurement {
       }
     done_ = done_after;
     const std::span<const result> taken = std::span(report_.results).subspan(first);
+    // Backends are compared with the first, the baseline. Of a workload's own arms the last is ours
+    // and compared with each of the others.
+    const bool own = !s.load->arms.empty();
     for (std::size_t a = 1; a < s.arms.size(); ++a)
-      report_.comparisons.push_back(compare(*s.load, s.arms[0], s.arms[a], taken, problem));
+      report_.comparisons.push_back(compare(*s.load, s.arms[own ? a - 1 : 0],
+                                            own ? s.arms.back() : s.arms[a], taken, problem));
     if (problem.empty()) {
       const std::vector<curve_row> curve = median_curve(taken, s.arms[0].name);
       report_.curve.insert(report_.curve.end(), curve.begin(), curve.end());

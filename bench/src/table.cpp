@@ -53,27 +53,27 @@ std::string aligned(const std::vector<line>& lines) {
 /// of their own, those of one workload.
 bool together(const comparison& a, const comparison& b) {
   if (a.higher_is_better != b.higher_is_better || a.own_arms != b.own_arms) return false;
-  if (a.baseline != b.baseline) return false;
-  return a.own_arms ? a.workload == b.workload : a.candidate == b.candidate;
+  if (a.own_arms) return a.workload == b.workload;
+  return a.baseline == b.baseline && a.candidate == b.candidate;
 }
 
 line heading(const comparison& c) {
   const std::string unit = c.higher_is_better ? " per s" : " p50";
   return {"workload",
           "placement",
-          c.baseline + unit,
-          c.own_arms ? "against" + unit : c.candidate + unit,
+          c.own_arms ? "against" + unit : c.baseline + unit,
+          c.candidate + unit,
           "speed-up (low..high)",
           "CPU per op",
           "polls hit"};
 }
 
 line row(const comparison& c) {
-  const std::string candidate = value_text(c, c.candidate_value);
+  const std::string baseline = value_text(c, c.baseline_value);
   return {c.workload,
           c.placement,
-          value_text(c, c.baseline_value),
-          c.own_arms ? c.candidate + " " + candidate : candidate,
+          c.own_arms ? c.baseline + " " + baseline : baseline,
+          value_text(c, c.candidate_value),
           ratio_text(c),
           time_text(c.baseline_cpu_ns) + " -> " + time_text(c.candidate_cpu_ns),
           hit_text(c)};

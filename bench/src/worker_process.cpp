@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -87,7 +87,8 @@ std::variant<running, std::string> start(const worker_command& c) {
     ::_exit(127);
   }
   ::setpgid(r.pid, r.pid);  // whichever of the two comes first
-  r.pidfd = file(::pidfd_open(r.pid, 0));
+  // Not pidfd_open(): glibc 2.36 declares it without C linkage.
+  r.pidfd = file(static_cast<int>(::syscall(SYS_pidfd_open, r.pid, 0)));
   return r;
 }
 

@@ -32,7 +32,8 @@ struct curve_row {
   u64 idle_ns, wake_p50_ns, wake_p90_ns, wake_p99_ns;
 };
 
-/// One part of an index (throughput): operations per second.
+/// A rate that stands beside a sample's latencies (docs/bench-workloads.md says which): of
+/// `throughput` one part of its index, in operations per second.
 struct part {
   std::string name;
   double per_second;
@@ -53,7 +54,7 @@ struct sample {
                   ///< for wait arms
   u64 hits = 0;
   std::vector<curve_row> curve;  ///< `wake` only
-  std::vector<part> parts;       ///< `throughput` only
+  std::vector<part> parts;       ///< where higher_is_better, their geometric mean is compared
   bool preloaded = false;        ///< filled by the worker: the preload library is mapped in it
 };
 
@@ -64,8 +65,8 @@ struct workload {
   const char* name;
   const char* placement;    ///< "cross-cpu", "same-cpu", "all-cpus"
   const char* description;  ///< one line, with what it corresponds to elsewhere
-  /// Arms of its own, baseline first (`event`: pthread_cond, ...); empty: the arms are those of
-  /// --backends.
+  /// Arms of its own (`event`: pthread_cond, ...), of which the last is compared with each of the
+  /// others; empty: the arms are those of --backends.
   std::span<const char* const> arms;
   u64 first_ops;  ///< size of the sizing run; the runner scales it to the time a sample may take.
                   ///< 0: fixed size
