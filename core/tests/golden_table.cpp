@@ -49,10 +49,6 @@ table::table(std::string text) : text_(std::move(text)) {
   }
 }
 
-bool row::has(std::string_view column) const {
-  return std::ranges::find(table_.columns_, column) != table_.columns_.end();
-}
-
 void row::fail(std::string_view column, const char* what) const {
   if (error_.empty())
     error_ = "row " + std::to_string(index_) + ": column " + std::string(column) + " " + what;

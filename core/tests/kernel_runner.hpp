@@ -1,7 +1,6 @@
 #pragma once
 // kernel_runner: runs steps of a governor inside the kernel (governors.bpf.cpp). Attaches nothing
 // and leaves nothing behind: the program runs only when asked, and goes when this object does.
-#include <memory>
 #include <string>
 
 #include "step.hpp"
