@@ -10,7 +10,8 @@
 #include <haltpoll/core/spec.hpp>
 #include <sstream>
 
-#define TOML_EXCEPTIONS 0
+// The parser itself is in the library: compiled here it takes a minute.
+#define TOML_HEADER_ONLY 0
 #include <toml++/toml.h>
 
 namespace haltpoll::cli {
@@ -105,12 +106,14 @@ std::optional<setting<governor>> governor_of(const layer& l, int code) {
 }
 
 std::optional<setting<governor>> parse_config(std::string_view text, const std::string& file) {
-  const toml::parse_result parsed = toml::parse(text, file);
-  if (!parsed)
-    throw failure(exit_code::bad_data, fmt::format("{}: {}", at(file, parsed.error().source()),
-                                                   parsed.error().description()));
+  toml::table parsed;
+  try {
+    parsed = toml::parse(text, file);
+  } catch (const toml::parse_error& e) {
+    throw failure(exit_code::bad_data, fmt::format("{}: {}", at(file, e.source()), e.description()));
+  }
   layer l;
-  for (const auto& [key, node] : parsed.table()) {
+  for (const auto& [key, node] : parsed) {
     const std::string origin = at(file, key.source());
     const file_key* known = nullptr;
     for (const file_key& k : file_keys)
