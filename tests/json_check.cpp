@@ -4,8 +4,10 @@
 
 int main(int argc, char** argv) {
   const auto json = nlohmann::ordered_json::parse(std::cin, nullptr, false);
-  const bool good = argc == 2 && json.is_object() && !json.empty() && json.begin().key() == "schema" &&
-                    json.begin().value() == argv[1];
-  if (!good) std::cerr << "not one JSON object that begins with \"schema\": \"" << (argc == 2 ? argv[1] : "?") << "\"\n";
+  const bool good = argc == 2 && json.is_object() && !json.empty() &&
+                    json.begin().key() == "schema" && json.begin().value() == argv[1];
+  if (!good)
+    std::cerr << "not one JSON object that begins with \"schema\": \""
+              << (argc == 2 ? argv[1] : "?") << "\"\n";
   return good ? 0 : 1;
 }

@@ -110,7 +110,8 @@ std::optional<setting<governor>> parse_config(std::string_view text, const std::
   try {
     parsed = toml::parse(text, file);
   } catch (const toml::parse_error& e) {
-    throw failure(exit_code::bad_data, fmt::format("{}: {}", at(file, e.source()), e.description()));
+    throw failure(exit_code::bad_data,
+                  fmt::format("{}: {}", at(file, e.source()), e.description()));
   }
   layer l;
   for (const auto& [key, node] : parsed) {

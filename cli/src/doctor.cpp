@@ -16,6 +16,9 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+// A kernel thread now and then, in two seconds on two CPUs; a build beside us makes hundreds.
+constexpr core::u64 quiet_interruptions = 50;
+
 struct options {
   bool json = false, no_measure = false;
   std::string sysroot;
@@ -72,6 +75,7 @@ json to_json(const wake_cost& w) {
             {"polling_p50_ns", g.polling.p50_ns},
             {"speedup", {{"median", g.median}, {"low", g.low}, {"high", g.high}}}}},
           {"worth", w.worth},
+          {"interruptions", w.interruptions},
           {"verdict", verdict(w)}};
 }
 
@@ -185,7 +189,12 @@ std::string wake_text(const wake_cost& w) {
   const gain& g = w.round_trip;
   t.push_back({"pipe round trip", p50_p90(g.blocking), p50_p90(g.polling),
                fmt::format("{:.1f}x ({:.1f}..{:.1f})", g.median, g.low, g.high)});
-  return layout(t, "  ") + "  " + verdict(w) + "\n";
+  std::string out = layout(t, "  ") + "  " + verdict(w) + "\n";
+  if (w.interruptions > quiet_interruptions)
+    out += fmt::format(
+        "  other work took the CPUs away {} times meanwhile: measure again when it is quiet\n",
+        w.interruptions);
+  return out;
 }
 
 std::string to_text(const diagnosis& d) {

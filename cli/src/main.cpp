@@ -48,6 +48,15 @@ void check_command(const std::vector<std::string>& args, const trailing& after) 
                 "there are " + names());
 }
 
+std::string hint_for(const std::string& first, const trailing& after) {
+  for (const subcommand* s : subcommands) {
+    if (first != s->name) continue;
+    if (s->takes_command && !after.given) return fmt::format("haltpoll {} {}", first, s->usage);
+    return fmt::format("haltpoll {} --help", first);
+  }
+  return "haltpoll --help";
+}
+
 int start(int argc, char** argv) {
   // What follows `--` belongs to the command that is run, not to us.
   trailing after;
@@ -65,7 +74,7 @@ int start(int argc, char** argv) {
       "haltpoll");
   app.formatter(std::make_shared<help_format>());
   app.set_help_flag("-h,--help", "this text; after a command: its options");
-  app.set_version_flag("--version", "haltpoll " HALTPOLL_VERSION);
+  app.set_version_flag("--version", "haltpoll " HALTPOLL_VERSION, "the version");
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 success, 64 usage, 65 bad input data, 69 not possible on this machine,\n"
@@ -76,15 +85,14 @@ int start(int argc, char** argv) {
     sub->footer("");
     actions.emplace_back(sub, s->declare(*sub, after));
   }
+  const std::string hint = hint_for(args.front(), after);
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
   try {
     app.parse(args);
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    const std::string command = args.empty() ? "" : args.back();
-    throw failure(exit_code::usage, e.what(),
-                  fmt::format("haltpoll {}--help", command.starts_with("-") ? "" : command + " "));
+    throw failure(exit_code::usage, e.what(), hint);
   }
   for (const auto& [sub, act] : actions)
     if (sub->parsed()) {

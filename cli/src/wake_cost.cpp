@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,6 +71,13 @@ class affinity {
   cpu_set_t before_{};
   bool ok_;
 };
+
+/// Involuntary context switches of all threads of this process.
+u64 interruptions() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<u64>(usage.ru_nivcsw);
+}
 
 void spin_ns(u64 ns) {
   for (const u64 end = cpu::now_ns() + ns; cpu::now_ns() < end;) cpu::relax();
@@ -215,8 +223,8 @@ std::variant<gain, std::string> measure_round_trip(int cpu) {
   if (ratios.empty())
     return "not one round of pipe turns in " + std::to_string(pipe_ns / 1'000'000) + " ms";
   std::sort(ratios.begin(), ratios.end());
-  return gain{quantiles(all[0]), quantiles(all[1]), ratios[ratios.size() / 2], ratios.front(),
-              ratios.back()};
+  return gain{quantiles(all[0]), quantiles(all[1]), ratios[ratios.size() / 2],
+              ratios[ratios.size() / 4], ratios[ratios.size() * 3 / 4]};
 }
 
 }  // namespace
@@ -228,6 +236,7 @@ std::variant<wake_cost, std::string> measure_wake_cost() {
     return "one CPU only: polling there would keep it from whoever is to wake us";
   if (!pin(cpus[0])) return std::string("cannot choose a CPU: ") + std::strerror(errno);
   wake_cost cost{};
+  const u64 taken_before = interruptions();
   cost.rows[0] = measure_row(cpus[1], 30'000);
   cost.rows[1] = measure_row(cpus[1], 300'000);
   cost.timer = measure_timer();
@@ -235,6 +244,7 @@ std::variant<wake_cost, std::string> measure_wake_cost() {
   if (auto* why = std::get_if<std::string>(&round_trip)) return *why;
   cost.round_trip = std::get<gain>(round_trip);
   cost.worth = cost.round_trip.low > noise;
+  cost.interruptions = interruptions() - taken_before;
   return cost;
 }
 

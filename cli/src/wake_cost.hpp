@@ -24,7 +24,8 @@ struct wake_row {
 };
 
 /// Round trips over a pipe between two CPUs, blocking / polling with non-blocking reads: what the
-/// process backend can win. Median, lowest and highest ratio of the interleaved measurements.
+/// process backend can win. median and quartiles of the
+/// ratios of the interleaved measurements.
 struct gain {
   latency blocking, polling;
   double median, low, high;
@@ -34,7 +35,8 @@ struct wake_cost {
   wake_row rows[2];  ///< idle 30 us, 300 us
   latency timer;     ///< lateness of a timer after 300 us: a wake without another CPU's interrupt
   gain round_trip;
-  bool worth;  ///< the lowest ratio is above what noise makes
+  bool worth;         ///< three quarters of the ratios are above what noise makes
+  u64 interruptions;  ///< times other work took a CPU away from us meanwhile
 };
 
 /// Measures for at most two seconds on two of the CPUs this process may use. The text says why it

@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (governor && governor->origin.rfind("f:", 0) != 0) std::abort();
   } catch (const failure& f) {
     const std::string text = f.what();
-    if (text.rfind("f:", 0) != 0 || text.size() < 3 || std::isdigit(static_cast<unsigned char>(text[2])) == 0 || text[2] == '0')
+    if (text.rfind("f:", 0) != 0 || text.size() < 3 ||
+        std::isdigit(static_cast<unsigned char>(text[2])) == 0 || text[2] == '0')
       std::abort();
     if (f.code != exit_code::bad_data) std::abort();
   }

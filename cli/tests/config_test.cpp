@@ -13,7 +13,9 @@ namespace {
 /// A variable for the length of a test.
 class variable {
  public:
-  variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  variable(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
   ~variable() { unsetenv(name_); }
   variable(const variable&) = delete;
   variable& operator=(const variable&) = delete;
@@ -69,7 +71,8 @@ TEST(config, an_overridden_layer_is_checked_all_the_same) {
   const variable broken("HALTPOLL_GOVERNOR", "nonsense");
   const failure f = failure_of([] { effective_governor(governor_flag("fixed")); });
   EXPECT_EQ(f.code, exit_code::bad_data);
-  EXPECT_EQ(std::string(f.what()).rfind("HALTPOLL_GOVERNOR: unknown governor \"nonsense\"", 0), 0U) << f.what();
+  EXPECT_EQ(std::string(f.what()).rfind("HALTPOLL_GOVERNOR: unknown governor \"nonsense\"", 0), 0U)
+      << f.what();
 }
 
 TEST(config, a_named_file_must_be_there) {
@@ -85,10 +88,12 @@ TEST(config, a_directory_is_no_file) {
 }
 
 TEST(config, grow_start_above_the_maximum_is_refused_with_both) {
-  const failure f =
-      failure_of([] { effective_governor(governor_flag("haltpoll:guest_halt_poll_grow_start=24000000")); });
+  const failure f = failure_of(
+      [] { effective_governor(governor_flag("haltpoll:guest_halt_poll_grow_start=24000000")); });
   EXPECT_EQ(f.code, exit_code::usage);
-  EXPECT_STREQ(f.what(), "--governor: guest_halt_poll_grow_start 24000000 is above guest_halt_poll_ns 200000");
+  EXPECT_STREQ(
+      f.what(),
+      "--governor: guest_halt_poll_grow_start 24000000 is above guest_halt_poll_ns 200000");
   EXPECT_FALSE(f.hint.empty());
 }
 
@@ -105,7 +110,8 @@ struct refusal {
 
 TEST(config, every_refusal_names_file_and_line) {
   const refusal table[] = {
-      {"governor = \"fixed\"\nwindow = 3\n", "f:2: unknown key \"window\"; there are governor, window_ns"},
+      {"governor = \"fixed\"\nwindow = 3\n",
+       "f:2: unknown key \"window\"; there are governor, window_ns"},
       {"\n\ngovernor = 3\n", "f:3: governor must be a string"},
       {"window_ns = \"3\"\n", "f:1: window_ns must be a whole number"},
       {"window_ns = 3.5\n", "f:1: window_ns must be a whole number"},
@@ -113,7 +119,8 @@ TEST(config, every_refusal_names_file_and_line) {
       {"\nwindow_ns = 1000001\n", "f:2: window_ns: 1000001 is above the limit 1000000"},
       {"governor = \"host:halt_poll_ns=x\"\n",
        "f:1: governor: halt_poll_ns \"x\" is not a whole number of 0 or more"},
-      {"[kernel]\ngovernor = \"fixed\"\n", "f:1: unknown key \"kernel\"; there are governor, window_ns"},
+      {"[kernel]\ngovernor = \"fixed\"\n",
+       "f:1: unknown key \"kernel\"; there are governor, window_ns"},
   };
   for (const refusal& r : table) {
     const failure f = failure_of([&r] { parse_config(r.text, "f"); });
@@ -128,8 +135,10 @@ TEST(config, an_empty_file_says_nothing) { EXPECT_FALSE(parse_config("# only a c
 
 TEST(number, limits_are_named) {
   EXPECT_EQ(number("100", "--rounds", 1, 100), 100U);
-  EXPECT_STREQ(failure_of([] { number("0", "--rounds", 1, 100); }).what(), "--rounds: 0 is below the limit 1");
-  EXPECT_STREQ(failure_of([] { number("101", "--rounds", 1, 100); }).what(), "--rounds: 101 is above the limit 100");
+  EXPECT_STREQ(failure_of([] { number("0", "--rounds", 1, 100); }).what(),
+               "--rounds: 0 is below the limit 1");
+  EXPECT_STREQ(failure_of([] { number("101", "--rounds", 1, 100); }).what(),
+               "--rounds: 101 is above the limit 100");
   for (const char* text : {"-3", "", " 1", "1x", "0x10", "99999999999999999999"})
     EXPECT_EQ(failure_of([text] { number(text, "--rounds", 1, 100); }).what(),
               "--rounds: \"" + std::string(text) + "\" is not a whole number from 1 to 100");

@@ -13,8 +13,9 @@ namespace fs = std::filesystem;
 
 class fake_machine {
  public:
-  fake_machine() : root_(testing::TempDir() + "haltpoll_facts_" +
-                         testing::UnitTest::GetInstance()->current_test_info()->name()) {
+  fake_machine()
+      : root_(testing::TempDir() + "haltpoll_facts_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name()) {
     fs::create_directories(root_);
   }
   ~fake_machine() { fs::remove_all(root_); }
@@ -39,7 +40,8 @@ cpuid_reader hypervisor(const char* signature, u32 base, u32 eax, u32 edx) {
     if (leaf == 1) r.ecx = 1U << 31;
     if (leaf == 0x4000'0000 || leaf == base) {
       char text[12] = "";
-      std::memcpy(text, leaf == base ? signature : "Microsoft Hv", std::min<size_t>(12, std::strlen(leaf == base ? signature : "Microsoft Hv")));
+      std::memcpy(text, leaf == base ? signature : "Microsoft Hv",
+                  std::min<size_t>(12, std::strlen(leaf == base ? signature : "Microsoft Hv")));
       std::memcpy(&r.ebx, text, 4);
       std::memcpy(&r.ecx, text + 4, 4);
       std::memcpy(&r.edx, text + 8, 4);
@@ -97,7 +99,9 @@ TEST(facts, grow_start_above_the_maximum_is_found_with_both_values) {
       .file(haltpoll_parameters + "guest_halt_poll_grow_start", "24000000\n");
   const auto findings = lint(m.read());
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_NE(findings[0].find("guest_halt_poll_grow_start 24000000 is above guest_halt_poll_ns 2400000"), std::string::npos);
+  EXPECT_NE(
+      findings[0].find("guest_halt_poll_grow_start 24000000 is above guest_halt_poll_ns 2400000"),
+      std::string::npos);
   m.file(haltpoll_parameters + "guest_halt_poll_grow_start", "2400000\n");
   EXPECT_TRUE(lint(m.read()).empty());
   m.file(haltpoll_parameters + "guest_halt_poll_ns", "0\n");
