@@ -64,21 +64,25 @@ if(BUILD_TESTING)
   add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
 endif()
 
-# haltpoll_test(NAME SOURCES... [LIBS ...] [TIMEOUT s]): one GoogleTest binary, one ctest entry `NAME`. A skipped case
-# shows as "Skipped" with its reason in ctest's output, never as passed.
+# haltpoll_test(NAME SOURCES... [LIBS ...] [TIMEOUT s] [ENVIRONMENT NAME=value...]): one GoogleTest binary, one ctest
+# entry NAME.Suite.Case for each case, so that a skipped one shows as skipped and never hides among passed ones.
+include(GoogleTest)
 function(haltpoll_test name)
   if(NOT BUILD_TESTING)
     return()
   endif()
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set(properties TIMEOUT ${arg_TIMEOUT})
+  if(arg_ENVIRONMENT)
+    list(APPEND properties ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
   add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} haltpoll_options GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION
-    "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n?)+$")
-  if(arg_TIMEOUT)
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
-  endif()
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES ${properties})
 endfunction()
 
 find_program(CLANGXX NAMES clang++-14 clang++)
@@ -148,6 +152,10 @@ function(haltpoll_bpf_object name source)
     COMMAND ${BPFTOOL} gen skeleton ${object} name ${name} > ${skeleton}
     DEPENDS ${source} DEPFILE ${object}.d VERBATIM)
   add_custom_target(${name}_bpf DEPENDS ${object} ${skeleton})
+  if(NOT TARGET bpf_skeletons)
+    add_custom_target(bpf_skeletons)  # all of them, for lint
+  endif()
+  add_dependencies(bpf_skeletons ${name}_bpf)
   add_library(${name}_skeleton INTERFACE)
   add_dependencies(${name}_skeleton ${name}_bpf)
   target_include_directories(${name}_skeleton SYSTEM INTERFACE ${CMAKE_CURRENT_BINARY_DIR}/skel)

@@ -55,7 +55,7 @@ function speedupChart(element, rows) {
   const width = element.clientWidth, narrow = width < 560;
   const low = Math.min(1, ...rows.map((r) => r.low)), high = Math.max(1, ...rows.map((r) => r.high));
   const log = high / low > 8;  // beyond that the small differences vanish on a linear axis
-  const margin = 0.06 * (high - low + 0.1);
+  const margin = 0.1 * (high - low + 0.1);
   const [min, max] = log ? range125(low * 0.97, high * 1.03) : [Math.max(0, low - margin), high + margin];
   const rowHeight = 40;
   const labelWidth = narrow ? Math.min(128, Math.round(width * 0.36)) : 220;
@@ -150,6 +150,9 @@ const PERCENTILES = [
   { name: "p99", key: "wake_p99_ns", style: "dotted", width: 1.2, dash: [1.5, 3.5] },
 ];
 
+/** The style sheet names five; a sixth arm would be told apart by the table alone. */
+const armColor = (index) => `arm-${index % 5}`;
+
 /** arms: [{name, rows}], in the order of their colours. `show(index)` is told where the cursor is, null for nowhere. */
 function curveChart(element, arms, show) {
   const narrow = element.clientWidth < 560;
@@ -180,12 +183,12 @@ function curveChart(element, arms, show) {
     ],
     series: [{}, ...arms.flatMap((one, a) => PERCENTILES.map((p) => ({
       label: `${one.name} ${p.name}`,
-      stroke: color(`arm-${a}`),
+      stroke: color(armColor(a)),
       width: p.width,
       dash: p.dash,
       cap: "round",
       spanGaps: true,
-      points: { show: p.name === "p50", size: 6, fill: color(`arm-${a}`), stroke: color("paper"), width: 1 },
+      points: { show: p.name === "p50", size: 6, fill: color(armColor(a)), stroke: color("paper"), width: 1 },
     })))],
     hooks: { setCursor: [(u) => show(u.cursor.idx ?? null)] },
   }, data, element);

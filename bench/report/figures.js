@@ -42,6 +42,13 @@ function median(values) {
 
 const sum = (values) => values.reduce((a, b) => a + b, 0);
 
+/** Groups rows by a key, groups in order of appearance. */
+function groups(rows, key) {
+  const found = new Map();
+  for (const row of rows) found.set(key(row), [...(found.get(key(row)) ?? []), row]);
+  return [...found];
+}
+
 /** What the rounds say together: every one faster, every one slower, or not the same. */
 function verdict({ low, high }) {
   return low > 1 ? "faster" : high < 1 ? "slower" : "unclear";

@@ -9,8 +9,8 @@ function headline(comparisons) {
   const tally = { faster: 0, slower: 0, unclear: 0 };
   for (const c of comparisons) ++tally[verdict(c.speedup)];
   const said = [
-    tally.faster && `${tally.faster} faster`, tally.slower && `${tally.slower} slower`,
-    tally.unclear && `${tally.unclear} without a clear difference`,
+    tally.faster && `${tally.faster}\u00a0faster`, tally.slower && `${tally.slower}\u00a0slower`,
+    tally.unclear && `${tally.unclear}\u00a0without a clear difference`,
   ].filter(Boolean);
   const best = comparisons.reduce((a, b) => (b.speedup.median > a.speedup.median ? b : a));
   const most = tally.faster ? `; most in ${best.workload}, ${ratio(best.speedup.median)}` : "";
@@ -34,13 +34,6 @@ function facts({ machine, rounds, governor, date, results }) {
   const entries = Object.entries(machine).sort(([a], [b]) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b))).map(shown);
   return [...entries, ["Rounds", String(rounds ?? new Set(results.map((r) => r.round)).size)],
     ...(governor === undefined ? [] : [["Governor", word(governor)]]), ...(date === undefined ? [] : [["Date", word(date).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:[\d.]+)?Z$/, "$1 $2 UTC")]])];
-}
-
-/** Groups rows by a key, groups in order of appearance. */
-function groups(rows, key) {
-  const found = new Map();
-  for (const row of rows) found.set(key(row), [...(found.get(key(row)) ?? []), row]);
-  return [...found];
 }
 
 /** The curves, one per arm: medians over the rounds where the results hold them, else the run's own. */
@@ -73,7 +66,7 @@ find("#machine").append(...facts(bench).map(([name, value]) =>
   element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
 if ((bench.machine.quiet) === false) {
   find("#noise").hidden = false;
-  find("#noise").textContent = "The machine was not quiet: other work ran beside the measurements. Trust the spreads, not the medians.";
+  find("#noise").textContent = "The machine was not quiet: other work ran beside the measurements. Trust the ratios and their spread, not the absolute times.";
 }
 const { command } = bench;
 if (command !== undefined) {
@@ -117,7 +110,7 @@ if (arms.length) {
   find("#curve .legend").append(
     ...arms.map(({ name }, a) => {
       const swatch = element("i", { className: "swatch" });
-      swatch.style.background = `var(--arm-${a})`;
+      swatch.style.background = `var(--${armColor(a)})`;
       return element("span", {}, swatch, name);
     }),
     ...PERCENTILES.map((p) => element("span", {}, element("i", { className: `stroke ${p.style}` }), p.name)));

@@ -27,7 +27,7 @@ function table(columns, rows) {
 /** What the arms' polls prove: `off` must show none and its candidate some; a workload's own arms are different code. */
 function proof({ baseline, candidate }, before, after) {
   if (!before || !after) return { text: "no results", className: "doubt" };
-  const polls = `${count(before.polls)}, ${count(after.polls)}`;
+  const polls = `${count(before.polls)} / ${count(after.polls)}`;
   if (before.polls === 0 && after.polls > 0) return { text: "shown", note: polls };
   if (baseline === candidate) return { text: "same arm twice", note: polls };
   if (baseline === "off") return { text: "NOT shown", note: polls, className: "doubt" };
@@ -39,7 +39,7 @@ function saved(before, after) {
   if (!before?.p50 || !after?.p50) return "–";
   const latency = before.p50 - after.p50, cpu = after.cpu - before.cpu;
   if (latency <= 0) return "nothing saved";
-  return cpu <= 0 ? "CPU saved too" : `${significant(latency / cpu)} ns/ns`;
+  return cpu <= 0 ? "CPU saved too" : `${significant(latency / cpu)} ns per ns`;
 }
 
 const RATE = "ops_per_second";  // the metric of a workload where more is better
@@ -110,19 +110,18 @@ function partTable(results) {
   const split = results.filter((r) => r.parts?.length);
   if (!split.length) return null;
   const backends = [...new Set(split.map((r) => r.backend))], base = backends[0];
-  const names = [...new Set(split.flatMap((r) => r.parts.map((p) => `${r.workload}\n${p.name}`)))];
+  const names = groups(split.flatMap((r) => r.parts.map((p) => [r.workload, p.name])), JSON.stringify);
   return table([
     { head: "Part", text: true },
     ...backends.flatMap((b, i) => [{ head: b, note: "per second" }, ...(i ? [{ head: b, note: `over ${base}` }] : [])]),
-  ], names.map((key) => {
-    const [workload, name] = key.split("\n");
+  ], names.map(([, [[workload, name]]]) => {
     const of = (backend) => split.filter((r) => r.workload === workload && r.backend === backend)
       .flatMap((r) => r.parts.filter((p) => p.name === name).map((p) => p.per_second));
-    const reference = median(of(base));
+    const reference = of(base);
     return [{ text: name, note: workload }, ...backends.flatMap((b, i) => {
       const values = of(b);
       if (!values.length) return i ? ["–", "–"] : ["–"];
-      return [significant(median(values)), ...(i ? [ratio(median(values) / reference)] : [])];
+      return [significant(median(values)), ...(i ? [reference.length ? ratio(median(values) / median(reference)) : "–"] : [])];
     })];
   }));
 }

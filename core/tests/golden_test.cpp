@@ -32,6 +32,11 @@ std::string golden_text(const std::string& name) {
   return text;
 }
 
+/// Whole rows of the first 50 kB: a beginning stands alone.
+std::string beginning(const std::string& text) {
+  return text.substr(0, text.find('\n', 50'000) + 1);
+}
+
 /// The cells of a file, so that a test can spoil one.
 using cells = std::vector<std::vector<std::string>>;
 
@@ -120,7 +125,7 @@ std::string synthetic_host_change(u32 seed) {
 }
 
 TEST(replay, synthetic_host_change_gives_no_mismatch) {
-  for (u32 seed = 1; seed <= 20; ++seed) {
+  for (u32 seed = 1; seed <= 10; ++seed) {
     const report r = replayed("kvm_host_change.csv", synthetic_host_change(seed));
     EXPECT_EQ(r.error, "");
     EXPECT_EQ(r.rows, 2000U);
@@ -142,8 +147,9 @@ TEST(replay, one_wrong_cell_is_a_mismatch) {
   };
   for (const auto& shape : shapes) {
     const std::string name = shape.file;
-    const cells good =
+    cells good =
         split(name == "kvm_host_change.csv" ? synthetic_host_change(1) : golden_text(name));
+    good.resize(400);  // a beginning stands alone, and is spoilt often
     for (const std::string& spoilt : shape.columns) {
       cells rows = good;
       std::string& cell = rows[rows.size() / 2].at(column(rows, spoilt));
@@ -171,12 +177,12 @@ TEST(replay, the_wrong_version_or_set_is_noticed) {
 }
 
 TEST(replay, the_name_tells_the_shape_whatever_follows_it) {
-  const std::string text = golden_text("haltpoll_unit_6.12.csv.gz");
+  const std::string text = beginning(golden_text("haltpoll_unit_6.12.csv.gz"));
   for (const char* name :
        {"haltpoll_unit_6.12", "haltpoll_unit_6.12_odd.csv.gz", "/a.b/c/haltpoll_unit_6.12-x.csv",
         "kvm_host/haltpoll_unit_6.12.csv", "haltpoll_unit_6.12.117.csv"})
     EXPECT_EQ(replayed(name, text).mismatches, 0U) << name;
-  const std::string host = golden_text("kvm_host.csv.gz");
+  const std::string host = beginning(golden_text("kvm_host.csv.gz"));
   EXPECT_EQ(replayed("kvm_host_second.csv", host).mismatches, 0U);
 }
 

@@ -8,10 +8,10 @@
 // fork() in another thread can leave half-written. The only concurrency left is a signal handler on
 // the same thread; see `version` and `busy`.
 //
-// Why a millisecond: the line is wrong by (error of the slope) x span. A slope is accepted when
-// both readings it came from were bracketed to within 1/2000 of their distance, so it is off by 500
-// ppm at most: 0.5 us at the end of the span (bracket here 60 ns in 1 ms: 60 ppm, 0.06 us). And
-// when NTP changes its slew, 500 ppm at most by adjtime(3), we follow within 0.5 us. A stopped or
+// Why a millisecond: at its end a line is wrong by (error of its slope) x span, and at its start by
+// the time that the reading of CLOCK_MONOTONIC took. Slopes are accepted at 100 ppm, 0.1 us per
+// span; starts at 0.5 us (60 ns here, so that two readings 1.2 ms apart suffice for a slope). When
+// NTP changes its slew, 500 ppm at most by adjtime(3), we follow within 0.5 us. A stopped or
 // replaced machine (suspend, migration, snapshot) is forgotten after a millisecond of counter.
 // Re-reading costs about 100 ns per millisecond, 0.01 %.
 //
@@ -32,9 +32,15 @@ inline constexpr u64 span_ns = 1'000'000;
 /// ran.
 inline constexpr u64 farthest_ns = 1'000 * span_ns;
 
-/// A bracket of counter readings is narrow enough if it is this fraction of the distance it is to
-/// measure.
-inline constexpr u64 bracket_fraction = 2'000;
+/// A line may start from a reading that took 1/2000 of a span, and a slope come from two readings
+/// that together took 1/10000 of their distance. Slower ones were interrupted, or are too close
+/// together yet.
+inline constexpr u64 start_precision = 2'000;
+inline constexpr u64 slope_precision = 10'000;
+
+/// Two measured frequencies agree if they differ by less than 1/1000: both are good to 1/10000, and
+/// NTP may have changed its slew by 1/2000 in between.
+inline constexpr u64 agreement = 1'000;
 
 /// One thread's clock. Atomic for the signal handlers of that thread only, so every access is
 /// relaxed and the order is kept by signal fences, which cost nothing.
@@ -96,7 +102,9 @@ class interpolated_clock {
     const u64 ns = machine.monotonic_ns();
     const u64 width = machine.counter() - tick;
 
-    // A signal handler in the middle of our own rewriting: it only reads, and tells us that it has.
+    // A signal handler in the middle of our own rewriting only reads, and tells us that it has.
+    // (One that then leaves by longjmp leaves this thread on CLOCK_MONOTONIC for good: right, and
+    // slower.)
     if (get(busy_)) {
       set(interrupted_, 1);
       return not_before_last(ns);
@@ -111,7 +119,7 @@ class interpolated_clock {
     const u64 length = ticks_per_span.load(std::memory_order_relaxed);
     const u64 now = not_before_last(ns);
     // Ahead by a span: CLOCK_MONOTONIC stood still (suspend). It will come.
-    const bool drawable = width < length / bracket_fraction && now < ns + span_ns;
+    const bool drawable = width < length / start_precision && now < ns + span_ns;
     if (drawable) {
       set(start_, tick);
       set(start_ns_, now);
@@ -132,17 +140,25 @@ class interpolated_clock {
     return now;
   }
 
+  // A measurement counts when the one before agrees: across a suspend or a jump of the counter it
+  // is nonsense, once. All threads measure the same thing: any of their values will do, and one
+  // word cannot tear.
   void measure_frequency(u64 tick, u64 ns, u64 width, std::atomic<u64>& ticks_per_span) {
     const u64 ticks = tick - anchor_;
     const u64 apart_ns = ns - anchor_ns_;
-    if (anchor_ns_ != 0 && apart_ns < span_ns) return;  // too early; the anchor stays
-    const bool usable = anchor_ns_ != 0 && apart_ns < farthest_ns &&
-                        anchor_width_ + width < ticks / bracket_fraction;
-    // All threads measure the same thing: any of their values will do, and one word cannot tear.
-    if (usable) ticks_per_span.store(ticks * span_ns / apart_ns, std::memory_order_relaxed);
+    const bool known = anchor_ns_ != 0 && apart_ns < farthest_ns;
+    if (known && apart_ns < span_ns) return;
+    const bool precise = known && anchor_width_ + width < ticks / slope_precision;
+    // Too close together for their widths: the narrower of the two waits for a later partner.
+    if (known && !precise && width >= anchor_width_) return;
     anchor_ = tick;
     anchor_ns_ = ns;
     anchor_width_ = width;
+    if (!precise) return;
+    const u64 measured = ticks * span_ns / apart_ns;
+    const u64 apart = measured > measured_ ? measured - measured_ : measured_ - measured;
+    if (apart < measured / agreement) ticks_per_span.store(measured, std::memory_order_relaxed);
+    measured_ = measured;
   }
 
   std::atomic<u64> version_{0};   // changes with every line
@@ -157,6 +173,7 @@ class interpolated_clock {
       0;  // the earlier reading of the pair that measures the frequency; only touched while busy_
   u64 anchor_ns_ = 0;
   u64 anchor_width_ = 0;
+  u64 measured_ = 0;  // ticks per span, last time
 };
 
 }  // namespace haltpoll::cpu
