@@ -36,12 +36,13 @@ void reflect(thread_state& t, const core::outcome& o) {
 
 poll_result account(thread_state& t, poll_result p, bool disturbed) {
   if (disturbed) {
-    t.backoff = t.backoff == 0 ? 1 : t.backoff * 2;
+    t.backoff *= 2;
+    if (t.backoff < shortest_backoff) t.backoff = shortest_backoff;
     if (t.backoff > longest_backoff) t.backoff = longest_backoff;
     t.left_alone = t.backoff;
-    t.resume_ns = cpu::now_ns() + p.polled_ns * longest_backoff;
-  } else if (p.how == ending_of::hit) {
-    t.backoff /= 2;
+    t.resume_ns = cpu::now_ns() + p.polled_ns * t.backoff;
+  } else if (p.how == ending_of::hit && t.backoff != 0) {
+    --t.backoff;
   }
   if (stats_slot* c = counters(t)) {
     count(c->polls);

@@ -12,10 +12,10 @@
 // as one that arrives just before a call does.
 //
 // A poll in which somebody else ran, however it ended, is followed by calls that do not poll: at
-// least 1, 2, 4, ... 256 of them (a clean hit halves that), and for 256 times as long as that poll
-// took. The first bounds what a load that shares its CPU pays, one poll of a few us in 256 calls;
-// the second what it costs among programs that compute, where a thread that yields gets the CPU
-// back milliseconds later. Both come to less than half a percent.
+// least `backoff` of them, and for `backoff` times as long as that poll took. `backoff` doubles
+// with every contended poll and falls by one with every clean hit. The first bounds what a load
+// that shares its CPU pays, one poll of a few us in 256 calls; the second what it costs among
+// programs that compute, where a thread that yields gets the CPU back milliseconds later.
 //
 // Cancellation: attempts and blocks go through libc functions that are cancellation points. No lock
 // is held and nothing has to be undone if the thread is unwound here; the watch left behind points
@@ -37,8 +37,12 @@ namespace haltpoll::preload {
 /// us instead of 4.7.
 inline constexpr u64 yield_every_ns = 4'000;
 
-/// Calls without a poll after a contended one, at most, and time without one, in times of that
-/// poll.
+/// Calls without a poll after a contended one, and time without one in times of that poll: doubled
+/// by every contended poll, one less for every clean hit. So the odd kernel thread (15 a second on
+/// a machine that is otherwise quiet) costs a few polls, and where more than one poll in ten is
+/// contended polling all but ends. 256: a vain poll of yield_every_ns in 256 calls cannot be
+/// measured.
+inline constexpr u32 shortest_backoff = 16;
 inline constexpr u32 longest_backoff = 256;
 
 /// A call that took less did not block. The fastest wake-ups measured take 5 us.
@@ -86,7 +90,8 @@ poll_result poll(thread_state& t, Call& call, ended_by e, u64 window_ns) {
   watch.arm();
   const u64 start = cpu::now_ns();
   u64 now = start;
-  u64 yield_at = start + yield_every_ns;
+  // A thread that met others here lately, or is new, asks before it holds the CPU, not after.
+  u64 yield_at = t.backoff != 0 ? start : start + yield_every_ns;
   poll_result p{ending_of::miss, 0};
   bool disturbed = false;
   for (;;) {

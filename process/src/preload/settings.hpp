@@ -29,14 +29,14 @@ extern settings config;
 
 void read_settings();
 
-/// What a thread remembers between its blocking calls. Zero is the state before the first one. A
-/// forked child goes on with its parent's copy, which is as good a guess as any.
+/// What a thread remembers between its blocking calls. A forked child goes on with its parent's
+/// copy, which is as good a guess as any.
 struct thread_state {
   core::any::state governor;
-  u64 resume_ns;   ///< no poll before this time ...
-  u32 left_alone;  ///< ... nor in so many calls from now on
-  u32 backoff;     ///< what left_alone was set to last
-  u32 slot;        ///< of the stats page, plus 1; 0: not chosen yet
+  u64 resume_ns;    ///< no poll before this time ...
+  u32 left_alone;   ///< ... nor in so many calls from now on
+  u32 backoff = 1;  ///< see poll_loop.hpp; not 0: a new thread has yet to show that it is alone
+  u32 slot;         ///< of the stats page, plus 1; 0: not chosen yet
   enum : u32 {
     unknown,
     ordinary,
