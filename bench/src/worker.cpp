@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "wire.hpp"
+#include "workloads/all.hpp"
 
 namespace {
 
@@ -29,12 +30,6 @@ template <class T>
 bool number(std::string_view text, T& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return error == std::errc{} && end == text.data() + text.size() && out >= T{};
-}
-
-const bench::workload* find(std::string_view name) {
-  for (const bench::workload& w : bench::workloads())
-    if (name == w.name) return &w;
-  return nullptr;
 }
 
 /// The dynamic linker only warns when it cannot preload a library, so look whether it did.
@@ -74,13 +69,11 @@ int main(int argc, char** argv) {
   if (argc < 2)
     return say("usage: haltpoll-worker WORKLOAD --ops N --cpu-a A --cpu-b B [--variant V]",
                exit_usage);
-  const bench::workload* w = find(argv[1]);
-  if (w == nullptr) return say("unknown workload \"" + std::string(argv[1]) + "\"", exit_usage);
   bench::job j;
   if (const std::string problem = parse(argc, argv, j); !problem.empty())
     return say(problem, exit_usage);
   ::signal(SIGPIPE, SIG_IGN);  // a peer that died shall show as an error, not end us silently
-  bench::outcome o = w->run(j);
+  bench::outcome o = bench::measure(argv[1], j);
   if (auto* s = std::get_if<bench::sample>(&o)) s->preloaded = preloaded();
   return say(o, std::holds_alternative<bench::sample>(o) ? 0 : 70);
 }

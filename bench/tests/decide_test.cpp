@@ -20,7 +20,7 @@ TEST(decide, every_governor_delivers) {
     j.ops = 10 * batch - 1;
     j.variant = governor;
     j.cpu_a = allowed_cpus().front();
-    const outcome o = find("decide").run(j);
+    const outcome o = measure("decide", j);
     ASSERT_TRUE(std::holds_alternative<sample>(o)) << std::get<std::string>(o);
     const sample s = std::get<sample>(o);
     EXPECT_EQ(s.ops, 10 * batch);
@@ -33,7 +33,7 @@ TEST(decide, every_governor_delivers) {
 }
 
 TEST(decide, refuses_what_it_cannot_measure) {
-  const auto refused = [](const job& j) { return std::get<std::string>(find("decide").run(j)); };
+  const auto refused = [](const job& j) { return std::get<std::string>(measure("decide", j)); };
   EXPECT_EQ(refused({.ops = 1, .variant = "oracle"}), "unknown governor \"oracle\"");
   EXPECT_EQ(refused({.ops = 0, .variant = "fixed"}), "needs at least one operation");
 }

@@ -29,7 +29,7 @@ TEST(event, the_limit_is_first_and_ours_last) {
 
 TEST(event, refuses_what_it_cannot_measure) {
   const auto refused = [](const job& j) {
-    const outcome o = find("event").run(j);
+    const outcome o = measure("event", j);
     return std::holds_alternative<std::string>(o) ? std::get<std::string>(o) : "";
   };
   EXPECT_EQ(refused({.ops = 10, .variant = "telepathy"}), "unknown arm \"telepathy\"");

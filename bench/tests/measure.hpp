@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "workloads/all.hpp"
+
 namespace haltpoll::bench::testing {
 
 inline const workload& find(std::string_view name) {
@@ -37,7 +39,7 @@ inline sample measure(std::string_view name, u64 ops, std::string variant = "") 
   j.variant = std::move(variant);
   j.cpu_a = allowed_cpus().front();
   j.cpu_b = allowed_cpus().size() > 1 ? allowed_cpus()[1] : j.cpu_a;
-  outcome o = find(name).run(j);
+  outcome o = measure(name, j);
   if (const auto* why = std::get_if<std::string>(&o)) {
     ADD_FAILURE() << name << " " << j.variant << ": " << *why;
     return {};

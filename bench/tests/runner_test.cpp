@@ -8,12 +8,10 @@
 namespace haltpoll::bench {
 namespace {
 
-outcome never(const job&) { return "a fake arm must not run the load"; }
-
-constexpr workload latency{"latency", "cross-cpu", "", {}, 100, false, never};
-constexpr workload rate{"rate", "all-cpus", "", {}, 100, true, never};
-constexpr workload fixed{"fixed", "cross-cpu", "", {}, 0, false, never};
-constexpr workload unblocking{"unblocking", "cross-cpu", "", {}, 100, true, never, false};
+constexpr workload latency{"latency", "cross-cpu", "", {}, 100, false};
+constexpr workload rate{"rate", "all-cpus", "", {}, 100, true};
+constexpr workload fixed{"fixed", "cross-cpu", "", {}, 0, false};
+constexpr workload unblocking{"unblocking", "cross-cpu", "", {}, 100, true, false};
 
 /// Arms A and B whose latency follows a script, one value per round (warm-ups say 1 s per op).
 class fake_bench {
@@ -228,7 +226,7 @@ TEST(runner, the_curve_is_the_median_of_the_baselines_rows) {
 
 TEST(runner, the_last_of_a_workloads_own_arms_is_compared_with_each_other) {
   static constexpr const char* names[] = {"pthread", "std", "ours"};
-  static constexpr workload own{"own", "cross-cpu", "", names, 0, false, never};
+  static constexpr workload own{"own", "cross-cpu", "", names, 0, false};
   const auto of_p50 = [](u64 p50) {
     return [p50](const workload&, const job&) -> outcome {
       sample s;

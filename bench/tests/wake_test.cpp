@@ -38,7 +38,7 @@ TEST(wake, the_sleeper_sleeps_in_off) {
 }
 
 TEST(wake, refuses_what_it_cannot_measure) {
-  const auto refused = [](const job& j) { return std::get<std::string>(find("wake").run(j)); };
+  const auto refused = [](const job& j) { return std::get<std::string>(measure("wake", j)); };
   EXPECT_EQ(refused({.ops = 1, .variant = "on"}), "unknown arm \"on\"");
   EXPECT_EQ(refused({.ops = 1, .variant = "off", .cpu_a = 0, .cpu_b = 0}), "needs two CPUs");
 }

@@ -1,9 +1,10 @@
 #pragma once
-// all: the entry points that the table in workloads.cpp names, one or more per file beside this
-// one.
+// all: what the workloads in the table of workloads.cpp do: one entry point or more per file beside
+// this one. Linked into the worker and the tests only.
 #include <array>
 #include <haltpoll/bench/workload.hpp>
 #include <haltpoll/core/spec.hpp>
+#include <string_view>
 
 namespace haltpoll::bench {
 
@@ -21,6 +22,9 @@ outcome run_wake(const job& j);
 outcome run_throughput(const job& j);
 outcome run_idle(const job& j);
 outcome run_decide(const job& j);
+
+/// Runs a measurement of the workload of this name.
+outcome measure(std::string_view workload, const job& j);
 
 // Arms of their own: each is compared with the last, which is ours.
 inline constexpr const char* event_arms[] = {"raw",  "pthread_cond", "std_atomic_wait",

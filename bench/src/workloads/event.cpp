@@ -2,7 +2,7 @@
 // event beside what C++ programs use today, and beside two threads that spin on a cache line and
 // never sleep, which is the limit.
 //
-// An operation is a round trip, two hand-offs. The threads hold the turn for `hold_ns` between
+// An operation is a round trip, two hand-offs. The threads hold the turn for 5 to 15 us between
 // being woken and passing it on, as threads with something to do would; the two holds are not part
 // of the operation. Without them the comparison flatters whoever spins a fixed number of turns
 // before sleeping: std::atomic::wait of libstdc++ spins for 4 us here, catches a peer that answers
@@ -26,9 +26,11 @@
 namespace haltpoll::bench {
 namespace {
 
-/// Longer than the longest fixed spin among the arms (std::atomic::wait: 12 relaxes and 4 yields of
-/// 0.8 us), far below any window.
-constexpr u64 hold_ns = 5'000;
+/// Shortest and longest hold: longer than the longest fixed spin among the arms (std::atomic::wait:
+/// 12 relaxes and 4 yields of 0.8 us), far below any window, and spread so that none falls in step
+/// with what a waiter does every few us (ours offers its CPU every 4 us).
+constexpr u64 shortest_hold_ns = 5'000;
+constexpr u64 longest_hold_ns = 15'000;
 /// Tight round trips take 0.1 us, three readings of the clock; so many are timed as one.
 constexpr u64 tight_batch = 64;
 /// Enough for a median, and few: where others need the CPU, each yield of a fixed spin costs their
@@ -131,9 +133,12 @@ u64 clock_reading_ns() {
   return from_stamps(stamps).p50_ns;
 }
 
-/// Holds the turn; returns for how long. The last reading of the clock is the end, so nothing
-/// happens between it and the post.
-u64 hold(u64 since) {
+/// Holds the turn for a time that depends on `turn` only, the same in every arm; returns for how
+/// long. The last reading of the clock is the end, so nothing happens between it and the post.
+u64 hold(u64 since, u64 turn) {
+  // Multiplicative hashing: the upper bits of turn * 2^64/phi are spread evenly.
+  const u64 spread = (turn * 0x9e37'79b9'7f4a'7c15ULL) >> 32;
+  const u64 hold_ns = shortest_hold_ns + spread % (longest_hold_ns - shortest_hold_ns);
   u64 now = since;
   while (now - since < hold_ns) now = cpu::now_ns();
   return now - since;
@@ -155,7 +160,7 @@ outcome hand_off(const job& j) {
     for (u64 i = 0; i < tight; ++i) there.take(), back.post();
     for (u64 i = 0; i < held; ++i) {
       there.take();
-      peer_held[i] = hold(cpu::now_ns());
+      peer_held[i] = hold(cpu::now_ns(), 2 * i + 1);
       back.post();
     }
   });
@@ -172,7 +177,7 @@ outcome hand_off(const job& j) {
   u64 start = 0, now = cpu::now_ns();
   for (u64 i = 0; i < held; ++i) {
     if (i == settle_ops) before = usage_of(RUSAGE_SELF), now = start = cpu::now_ns();
-    const u64 posted = now + hold(now);
+    const u64 posted = now + hold(now, 2 * i);
     round_trip();
     now = cpu::now_ns();
     times[i] = now - posted;

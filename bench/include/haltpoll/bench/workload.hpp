@@ -71,7 +71,6 @@ struct workload {
   u64 first_ops;  ///< size of the sizing run; the runner scales it to the time a sample may take.
                   ///< 0: fixed size
   bool higher_is_better;  ///< compare ops per second (throughput) instead of p50
-  outcome (*run)(const job&);
   /// False: the load never blocks, so that polls > 0 cannot be the proof that an arm differed; that
   /// the library was loaded is then enough.
   bool blocks = true;
