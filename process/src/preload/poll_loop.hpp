@@ -10,8 +10,7 @@
 //   interrupted   a signal arrived whose handler ends this call: EINTR (handlers.hpp).
 // A signal that arrives between the last look for signals and the real call (under 1 us) is handled
 // and ends nothing, as one that arrives just before a call does. The two are not independent: the
-// thread that wakes up to send it may be what ended the poll. Seen once in 30 cases of the signal
-// test under user-mode emulation, where the gap is tens of times longer.
+// thread that wakes up to send it may be what ended the poll.
 //
 // A poll in which somebody else ran, however it ended, is followed by calls that do not poll: at
 // least 1, 2, 4, ... 256 of them (a clean hit halves that), and for 256 times as long as that poll
