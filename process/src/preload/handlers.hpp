@@ -5,9 +5,9 @@
 // block that follows would sleep through what the program wanted to notice. So signals whose
 // handler would end the call are held back for the time of the poll (`held_signals`, the way ppoll
 // holds them back), looked for, and on release they run their handler and the call answers EINTR:
-// never lost, never EINTR without one. Held back is at most one window, usually 4 us. POSIX leaves
-// open which thread handles a signal sent to the process; a thread that polls is passed over while
-// another one does not block the signal.
+// EINTR never without a handler. (What a poll does not cover: poll_loop.hpp.) Held back is at most
+// one window, usually 4 us. POSIX leaves open which thread handles a signal sent to the process; a
+// thread that polls is passed over while another one does not block the signal.
 //
 // Which signals those are we observe: the functions that install handlers are passed through, and
 // what is in force afterwards is noted. Notes are never taken back: a vfork child resets handlers

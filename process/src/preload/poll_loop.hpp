@@ -8,8 +8,9 @@
 //   miss          the window, or the caller's timeout, ran out: the real call follows;
 //   contended     somebody else needs this CPU: the real call follows.
 //   interrupted   a signal arrived whose handler ends this call: EINTR (handlers.hpp).
-// A signal that arrives between the end of the poll and the real call is handled and ends nothing,
-// as one that arrives just before a call does.
+// A signal that arrives between the last look for signals and the real call (under 1 us) is handled
+// and ends nothing, as one that arrives just before a call does. The two are not independent: the
+// thread that wakes up to send it may be what ended the poll.
 //
 // A poll in which somebody else ran, however it ended, is followed by calls that do not poll: at
 // least `backoff` of them, and for `backoff` times as long as that poll took. `backoff` doubles
