@@ -11,11 +11,11 @@
 #include <linux/futex.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <haltpoll/cpu/clock.hpp>
 #include <haltpoll/cpu/relax.hpp>
 #include <numeric>
 
@@ -40,6 +40,15 @@ constexpr u64 row_ns = 100'000 * us, fewest_wakes = 64, most_wakes = 2000;
 /// Wakes before them that do not count: a haltpoll window needs three or four long blocks to shrink
 /// from its maximum to 0, and one block to grow.
 constexpr u64 warm_up_wakes = 8;
+
+/// The kernel's clock, not cpu::now_ns(): a latency runs from one thread's reading to another's,
+/// and interpolated readings of two threads may differ by a microsecond, three times what a polled
+/// wake takes.
+u64 now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<u64>(t.tv_sec) * 1'000'000'000 + static_cast<u64>(t.tv_nsec);
+}
 
 /// `off`: a futex, slept on at once.
 class futex_flag : public no_polls {
@@ -81,9 +90,9 @@ outcome curve(const job& j) {
   const std::string problem = start_peer(sleeper, j, [&] {
     for (std::vector<u64>& row : latencies) {
       for (u64 i = 0; i < warm_up_wakes + row.size(); ++i) {
-        m.waits_since_ns.store(cpu::now_ns(), std::memory_order_release);
+        m.waits_since_ns.store(now_ns(), std::memory_order_release);
         m.flag.take();
-        const u64 woken = cpu::now_ns(), event = m.event_ns.load(std::memory_order_relaxed);
+        const u64 woken = now_ns(), event = m.event_ns.load(std::memory_order_relaxed);
         if (woken < event) ++skewed;
         if (i >= warm_up_wakes) row[i - warm_up_wakes] = woken - event;
       }
@@ -93,21 +102,21 @@ outcome curve(const job& j) {
 
   sample s;
   const usage before = usage_of(RUSAGE_SELF);
-  const u64 start = cpu::now_ns();
+  const u64 start = now_ns();
   for (std::size_t row = 0; row < latencies.size(); ++row) {
     for (u64 i = 0; i < warm_up_wakes + latencies[row].size(); ++i) {
       u64 since = 0;
       while ((since = m.waits_since_ns.load(std::memory_order_acquire)) == 0) cpu::relax();
       m.waits_since_ns.store(0, std::memory_order_relaxed);
       u64 now = 0;
-      do now = cpu::now_ns();
+      do now = now_ns();
       while (now < since + idle_times_ns[row]);
       m.event_ns.store(now, std::memory_order_relaxed);
       m.flag.post();
     }
   }
   sleeper.join();
-  s.wall_ns = cpu::now_ns() - start;
+  s.wall_ns = now_ns() - start;
   const usage used = usage_of(RUSAGE_SELF) - before;
   if (skewed != 0)
     return std::to_string(skewed) + " wakes came before their event: the clocks of the CPUs differ";
