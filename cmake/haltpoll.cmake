@@ -13,10 +13,12 @@ if(HALTPOLL_SANITIZE)
   add_link_options(-fsanitize=${HALTPOLL_SANITIZE})
 endif()
 
+# Clones share the cache: paths below the source count relative to it, and debug information names the clone that compiled first.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()
 
 # haltpoll_room(NAME [SOURCES ...] [DEPENDS rooms...] [LIBS ...]): the room's library, haltpoll::NAME. Without sources it
@@ -42,8 +44,11 @@ function(haltpoll_room name)
   haltpoll_headers_alone(${name})
 endfunction()
 
-# Every public header of the room compiles alone.
+# Every public header of the room compiles alone: true in one build or in none, so not said in the sanitizers' again.
 function(haltpoll_headers_alone name)
+  if(HALTPOLL_SANITIZE)
+    return()
+  endif()
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include
     ${CMAKE_CURRENT_SOURCE_DIR}/include/*.hpp)
   set(units)
@@ -93,7 +98,8 @@ find_program(CLANGXX NAMES clang++-14 clang++)
 # directories only, and what they need compiled goes into SOURCES, what they need linked (-lz) into LINK. RUNS is 100000 unless
 # given: seconds. To fuzz without bound: NAME.fuzz DIR.
 function(haltpoll_fuzz name source)
-  if(NOT BUILD_TESTING OR CMAKE_CROSSCOMPILING)
+  # It has sanitizers of its own, whatever the build.
+  if(NOT BUILD_TESTING OR CMAKE_CROSSCOMPILING OR HALTPOLL_SANITIZE)
     return()
   endif()
   cmake_parse_arguments(arg "" "CORPUS;RUNS" "SOURCES;LIBS;LINK" ${ARGN})

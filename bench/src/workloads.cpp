@@ -11,7 +11,7 @@ constexpr workload table[] = {
     // name, placement, description, own arms, first_ops, higher_is_better, blocks, by_default
     {"pipe", "cross-cpu", "two processes, one byte through two pipes (perf bench sched pipe)", {}, 1000, false},
     {"pipe-same-cpu", "same-cpu", "the same on one CPU: polling must stand back", {}, 1000, false},
-    {"ctxsw", "cross-cpu", "two processes, a futex word handed over (contextswitch)", {}, 1000, false},
+    {"ctxsw", "cross-cpu", "two processes, a futex word handed over (contextswitch)", {}, 1000, false, true, false},
     {"tcp", "cross-cpu", "64 bytes over TCP on loopback, blocking (sockperf ping-pong)", {}, 1000, false},
     {"udp", "cross-cpu", "64 bytes over UDP on loopback, blocking", {}, 1000, false},
     {"unix", "cross-cpu", "64 bytes over a stream socket pair, blocking", {}, 1000, false},

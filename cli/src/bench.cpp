@@ -1,3 +1,4 @@
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <haltpoll/bench/report.hpp>
 #include <haltpoll/bench/runner.hpp>
@@ -83,8 +85,18 @@ void save(const std::string& flag, const std::string& path, const std::string& t
     throw failure(exit_code::internal, fmt::format("{}: {}", flag, error->what));
 }
 
-std::string page_of(const std::string& json_text) {
-  auto page = bench::report_html(nlohmann::ordered_json::parse(json_text));
+/// What the page says about the run beyond its figures.
+std::string command_line(const options& o) {
+  std::string text = "haltpoll bench";
+  for (const std::string& w : o.workloads) text += " " + w;
+  return text + fmt::format(" --backends {} --rounds {}", o.backends, o.rounds);
+}
+
+std::string page_of(const std::string& json_text, const options& o) {
+  auto bench = nlohmann::ordered_json::parse(json_text);
+  bench["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  bench["command"] = command_line(o);
+  auto page = bench::report_html(bench);
   if (const auto* error = std::get_if<bench::report_error>(&page))
     throw failure(exit_code::internal, "--report: " + error->what);
   return std::get<std::string>(page);
@@ -114,7 +126,7 @@ int execute(const options& o) {
   const std::string json = bench::to_json(found);
   fmt::print("{}", json_only ? json : bench::to_table(found));
   if (!json_only && !o.json.empty()) save("--json", o.json, json);
-  if (!o.report.empty()) save("--report", o.report, page_of(json));
+  if (!o.report.empty()) save("--report", o.report, page_of(json, o));
   return found.failed() ? exit_code::not_possible : 0;
 }
 

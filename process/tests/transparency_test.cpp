@@ -19,6 +19,10 @@ class transparency : public testing::TestWithParam<std::tuple<std::string, std::
 
 TEST_P(transparency, same_output_with_and_without) {
   const auto& [name, call] = GetParam();
+  // A handler may run between a poll's last look for signals and the real call: within 1 us here,
+  // within a thread switch of the emulator there (seen once in 60 cases).
+  if (*TEST_EMULATOR != '\0' && name.rfind("eintr", 0) == 0)
+    GTEST_SKIP() << "user-mode emulation delivers signals too late to compare";
   const finished off = run({CLIENT, name, call}, nullptr);
   if (WIFEXITED(off.status) && WEXITSTATUS(off.status) == 69)
     GTEST_SKIP() << "no " << call << " here";
