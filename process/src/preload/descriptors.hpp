@@ -11,19 +11,16 @@
 // keeps a classification that was under way from landing on the successor. What can still be stale,
 // and what then happens:
 //   * O_NONBLOCK set after classification (fcntl, FIONBIO, or another process that shares the open
-//   file): the poll runs for
-//     at most one window, then the real call answers EAGAIN as it should, and the entry is
-//     forgotten. fcntl and ioctl are variadic and therefore not wrapped.
+//     file): the poll runs for at most one window, then the real call answers EAGAIN as it should,
+//     and the entry is forgotten. fcntl and ioctl are variadic and therefore not wrapped.
 //   * O_NONBLOCK cleared after classification: stays `untouched`, is not polled for.
 //   * the number was closed behind libc's back (raw system call, io_uring, daemon(), a CLONE_FILES
-//   relative) and means
-//     another file now. Pipe, socket, eventfd in any order: the same calls fit. A terminal or
+//     relative) and means another file now. Pipe, socket, eventfd in any order: the same calls fit. A terminal or
 //     inotify file: RWF_NOWAIT is refused and the entry corrected. A regular file: RWF_NOWAIT reads
 //     what the page cache has, so a read can be short; a miss ends in the plain read after one
 //     window. `untouched` that became a pipe: not polled.
 //   * fork copies the table together with the descriptors. A vfork child shares the table and its
-//   closes forget entries of
-//     the parent: they are learnt again.
+//     closes forget entries of the parent: they are learnt again.
 #include <haltpoll/core/types.hpp>
 
 namespace haltpoll::preload {

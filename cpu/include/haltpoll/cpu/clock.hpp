@@ -34,8 +34,8 @@ const char* clock_source();
 const char* clock_objection();
 
 /// Makes now_ns() use this source from now on; nullptr lifts it. False where there is no such
-/// source or it is not trusted. For tests and for comparing sources on one machine. May be called
-/// while other threads read.
+/// source or it is not trusted. For tests, for comparing sources on one machine, and for code that
+/// must not open files: "vdso" asks nothing of the machine. May be called while other threads read.
 bool force_clock(const char* name);
 
 }  // namespace haltpoll::cpu

@@ -13,8 +13,7 @@
 //
 // Memory ordering. There is no store-load (Dekker) pair to get wrong, as announcing oneself and
 // changing the value are read-modify-writes of one word, which are totally ordered:
-//   - A waiter that stops polling, or goes to sleep, does so by a compare-exchange from a word
-//   whose
+//   - A waiter that stops polling, or goes to sleep, does so by a compare-exchange from a word whose
 //     value did not end the wait. A notifier's change that came first makes it fail.
 //   - A change that comes later finds `polling` or `sleepers` in the word it replaced.
 // Between the compare-exchange and falling asleep the kernel compares the value once more. So
