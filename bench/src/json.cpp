@@ -92,7 +92,7 @@ std::string to_json(const report& r) {
   j["governor"] = r.governor;
   j["results"] = list(r.results);
   j["comparisons"] = list(r.comparisons);
-  j["curve"] = to_json(r.curve);
+  j["curve"] = to_json(r.curves.empty() ? std::vector<curve_row>{} : r.curves.front().rows);
   return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -81,8 +81,10 @@ class measurement {
       report_.comparisons.push_back(compare(*s.load, s.arms[own ? a - 1 : 0],
                                             own ? s.arms.back() : s.arms[a], taken, problem));
     if (problem.empty()) {
-      const std::vector<curve_row> curve = median_curve(taken, s.arms[0].name);
-      report_.curve.insert(report_.curve.end(), curve.begin(), curve.end());
+      for (const arm& a : s.arms) {
+        std::vector<curve_row> rows = median_curve(taken, a.name);
+        if (!rows.empty()) report_.curves.push_back({a.name, std::move(rows)});
+      }
     }
   }
 

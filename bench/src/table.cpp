@@ -79,6 +79,21 @@ line row(const comparison& c) {
           hit_text(c)};
 }
 
+/// Idle times downwards, arms side by side; all arms of a run have the same idle times.
+std::vector<line> curve_lines(const std::vector<arm_curve>& curves) {
+  std::vector<line> lines{{"idle"}};
+  for (const curve_row& c : curves.front().rows)
+    lines.push_back({time_text(static_cast<double>(c.idle_ns))});
+  for (const arm_curve& a : curves) {
+    for (const char* column : {" p50", "p90", "p99"})
+      lines[0].push_back(*column == ' ' ? a.backend + column : column);
+    for (std::size_t i = 0; i < a.rows.size() && i + 1 < lines.size(); ++i)
+      for (const u64 ns : {a.rows[i].wake_p50_ns, a.rows[i].wake_p90_ns, a.rows[i].wake_p99_ns})
+        lines[i + 1].push_back(time_text(static_cast<double>(ns)));
+  }
+  return lines;
+}
+
 std::string about(const report& r) {
   const machine& m = r.machine;
   std::string text = fmt::format(
@@ -109,15 +124,7 @@ std::string to_table(const report& r) {
     left.erase(left.begin(), rest);
     text += aligned(lines);
   }
-  if (!r.curve.empty()) {
-    std::vector<line> lines{{"idle", "wake p50", "p90", "p99"}};
-    for (const curve_row& c : r.curve)
-      lines.push_back({time_text(static_cast<double>(c.idle_ns)),
-                       time_text(static_cast<double>(c.wake_p50_ns)),
-                       time_text(static_cast<double>(c.wake_p90_ns)),
-                       time_text(static_cast<double>(c.wake_p99_ns))});
-    text += aligned(lines);
-  }
+  if (!r.curves.empty()) text += aligned(curve_lines(r.curves));
   for (const comparison& c : r.comparisons)
     if (!c.error.empty())
       text += fmt::format("{} ({}): no figure for {} against {}: {}\n", c.workload, c.placement,

@@ -39,7 +39,7 @@ report example() {
   bad.workload = "tcp", bad.placement = "cross-cpu", bad.baseline = "off";
   bad.candidate = "process", bad.error = "arm process: nothing polled";
   r.comparisons.push_back(bad);
-  r.curve = {{2'000, 7'000, 8'000, 9'000}};
+  r.curves = {{"off", {{2'000, 7'000, 8'000, 9'000}}}, {"wait", {{2'000, 300, 400, 500}}}};
   return r;
 }
 
@@ -71,6 +71,8 @@ TEST(json, has_the_keys_of_the_contract_in_order) {
             (std::vector<std::string>{"median", "low", "high"}));
   EXPECT_EQ(keys(j["curve"][0]),
             (std::vector<std::string>{"idle_ns", "wake_p50_ns", "wake_p90_ns", "wake_p99_ns"}));
+  EXPECT_EQ(j["curve"].size(), 1u);  // the baseline's alone: what replay takes as --curve
+  EXPECT_EQ(j["curve"][0]["wake_p50_ns"], 7'000u);
 }
 
 TEST(json, times_are_whole_nanoseconds) {
@@ -126,8 +128,8 @@ workload  placement  off p50  process p50  speed-up (low..high)  CPU per op     
 pipe      cross-cpu  20.8 us  5.1 us       4.1x (3.9..4.2)       11.9 us -> 10.1 us  99.2 %
 workload   placement  off per s  process per s  speed-up (low..high)  CPU per op          polls hit
 messaging  all-cpus   265000     262350         0.99x (0.97..1.01)    11.9 us -> 10.1 us  -
-idle    wake p50  p90     p99
-2.0 us  7.0 us    8.0 us  9.0 us
+idle    off p50  p90     p99     wait p50  p90     p99
+2.0 us  7.0 us   8.0 us  9.0 us  300 ns    400 ns  500 ns
 tcp (cross-cpu): no figure for process against off: arm process: nothing polled
 )");
 }

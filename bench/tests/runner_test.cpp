@@ -200,7 +200,7 @@ TEST(runner, progress_counts_every_sample) {
   EXPECT_EQ(done, (std::vector<u32>{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
-TEST(runner, the_curve_is_the_median_of_the_baselines_rows) {
+TEST(runner, each_arm_has_a_curve_of_the_medians_of_its_rows) {
   u64 round = 0;
   const auto curved = [&round](u64 factor) {
     return [&round, factor](const workload&, const job&) -> outcome {
@@ -218,10 +218,13 @@ TEST(runner, the_curve_is_the_median_of_the_baselines_rows) {
   s.arms = {{"off", proof::no_polls, curved(1)}, {"other", proof::by_build, curved(100)}};
   p.steps = {s};
   const report r = run(p);
-  ASSERT_EQ(r.curve.size(), 2u);
-  EXPECT_EQ(r.curve[0].idle_ns, 2'000u);
-  EXPECT_NEAR(static_cast<double>(r.curve[0].wake_p50_ns), 7'001, 1);
-  EXPECT_EQ(r.curve[1].wake_p99_ns, 80'000u);
+  ASSERT_EQ(r.curves.at(0).rows.size(), 2u);
+  EXPECT_EQ(r.curves[0].rows[0].idle_ns, 2'000u);
+  EXPECT_NEAR(static_cast<double>(r.curves[0].rows[0].wake_p50_ns), 7'001, 1);
+  EXPECT_EQ(r.curves[0].rows[1].wake_p99_ns, 80'000u);
+  ASSERT_EQ(r.curves.size(), 2u);
+  EXPECT_EQ(r.curves[1].backend, "other");
+  EXPECT_NEAR(static_cast<double>(r.curves[1].rows[0].wake_p50_ns), 700'001, 1);
 }
 
 TEST(runner, the_last_of_a_workloads_own_arms_is_compared_with_each_other) {

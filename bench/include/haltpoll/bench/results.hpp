@@ -41,14 +41,21 @@ struct comparison {
   std::string error;
 };
 
+/// The penalty curve of one arm, medians over the rounds.
+struct arm_curve {
+  std::string backend;
+  std::vector<curve_row> rows;
+};
+
 struct report {
   bench::machine machine;
   u32 rounds = 0;
   std::string governor;
   std::vector<result> results;
   std::vector<comparison> comparisons;
-  std::vector<curve_row> curve;  ///< `wake` only: the baseline arm's, medians over the rounds
-  bool failed() const;           ///< some comparison or result is an error
+  std::vector<arm_curve>
+      curves;           ///< `wake` only, baseline first; `curve[]` of the JSON is that one
+  bool failed() const;  ///< some comparison or result is an error
 };
 
 /// One JSON object, pretty-printed, ending in a newline.
