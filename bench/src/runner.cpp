@@ -123,7 +123,7 @@ class measurement {
       r.measured = std::move(std::get<sample>(o));
       r.error = disproof(*s.load, s.arms[a], r.measured);
     }
-    const std::string problem = r.error.empty() ? "" : "arm " + r.backend + ": " + r.error;
+    std::string problem = r.error.empty() ? "" : "arm " + r.backend + ": " + r.error;
     report_.results.push_back(std::move(r));
     return problem;
   }

@@ -49,6 +49,10 @@ auto on_descriptor(int fd, Plain plain, Call make) -> decltype(plain()) {
   poll_then_block(call,
                   (e & timed) != 0 ? ended_by::any_handler : ended_by::not_restarting_handlers,
                   core::never);
+  if (this_thread.at_once >= fed_after) {
+    this_thread.at_once = 0;
+    forget(fd);
+  }
   // The real call would not wait: somebody made it non-blocking.
   if (call.result < 0 && errno == EAGAIN && (e & timed) == 0) forget(fd);
   return call.result;

@@ -36,6 +36,7 @@ struct thread_state {
   u64 resume_ns;    ///< no poll before this time ...
   u32 left_alone;   ///< ... nor in so many calls from now on
   u32 backoff = 1;  ///< see poll_loop.hpp; not 0: a new thread has yet to show that it is alone
+  u32 at_once;      ///< calls in a row whose first attempt found something
   u32 slot;         ///< of the stats page, plus 1; 0: not chosen yet
   enum : u32 {
     unknown,
