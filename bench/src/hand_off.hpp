@@ -26,7 +26,7 @@ std::string start_peer(std::thread& peer, const job& j, Body body) {
     started.set_value(pinned ? "" : failure("CPU " + std::to_string(j.cpu_b)));
     if (pinned) body();
   });
-  const std::string why = problem.get();
+  std::string why = problem.get();
   if (!why.empty()) peer.join();
   return why;
 }

@@ -15,8 +15,6 @@
 #include "load.hpp"
 #include "wire.hpp"
 
-extern char** environ;
-
 namespace haltpoll::bench {
 namespace {
 

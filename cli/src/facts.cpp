@@ -111,9 +111,8 @@ std::string read_hypervisor(const std::string& sysroot, const cpuid_reader& cpui
       if (text == s.text) return s.name;
     return text.empty() ? "unknown" : "unknown (\"" + text + "\")";
   }
-  if (const std::string type = line_of(sysroot + "/sys/hypervisor/type"); !type.empty())
-    return type;
-  if (const std::string type = line_of(sysroot + "/proc/device-tree/hypervisor/compatible");
+  if (std::string type = line_of(sysroot + "/sys/hypervisor/type"); !type.empty()) return type;
+  if (std::string type = line_of(sysroot + "/proc/device-tree/hypervisor/compatible");
       !type.empty())
     return type;
   // A copied tree has no CPUID, but the flag tells that there is one.

@@ -19,7 +19,7 @@ bool serve(int epoll, int fd) {
   while (got < m.size()) {
     epoll_event ready;
     if (::epoll_wait(epoll, &ready, 1, -1) != 1) return false;
-    ssize_t n;
+    ssize_t n = -1;
     while (got < m.size() && (n = ::recv(fd, m.data() + got, m.size() - got, 0)) > 0)
       got += static_cast<std::size_t>(n);
     if (got < m.size() && (n == 0 || errno != EAGAIN)) return false;

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -157,7 +158,7 @@ bool read_redis_csv(const std::string& csv, sample& s) {
     for (std::string cell; std::getline(cells, cell, ',');)
       values.push_back(std::strtod(cell.c_str(), nullptr));
     if (values.size() < 7 || values[0] <= 0) return false;
-    const auto ns = [](double ms) { return static_cast<u64>(ms * 1e6 + 0.5); };
+    const auto ns = [](double ms) { return static_cast<u64>(std::llround(ms * 1e6)); };
     s.wall_ns = static_cast<u64>(static_cast<double>(s.ops) * 1e9 / values[0]);
     s.mean_ns = static_cast<u64>(1e9 / values[0]);
     s.p50_ns = ns(values[3]);

@@ -70,8 +70,9 @@ bool floating(const job&, u64 slice_ns, double& per_second) {
     constexpr int side = 32, limit = 200;
     int total = 0;
     for (int i = 0; i < side * side; ++i) {
-      const double cx = -2.0 + 2.5 * (i % side) / side;
-      const double cy = -1.25 + 2.5 * (i / side) / side;
+      const int column = i % side, row = i / side;
+      const double cx = -2.0 + 2.5 * column / side;
+      const double cy = -1.25 + 2.5 * row / side;
       double x = 0, y = 0;
       for (int n = 0; n < limit && x * x + y * y < 4; ++n, ++total) {
         const double next = x * x - y * y + cx;

@@ -30,6 +30,9 @@ struct when_ready {
   void block(u64) { result = function(); }
 };
 
+template <class Real, class Result>
+when_ready(int, Real, Result) -> when_ready<Real>;  // clang before 17 deduces none for aggregates
+
 /// `make(kind)` is called with the entry of a pollable descriptor and runs poll_then_block;
 /// `plain()` is the real call.
 template <class Call, class Plain>
