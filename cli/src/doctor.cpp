@@ -16,7 +16,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// A kernel thread now and then, in two seconds on two CPUs; a build beside us makes hundreds.
+// A choice: kernel threads take a CPU some 15 times a second here, a build beside us hundreds of times.
 constexpr core::u64 quiet_interruptions = 50;
 
 struct options {
