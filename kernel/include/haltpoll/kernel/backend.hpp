@@ -66,6 +66,7 @@ class backend {
   steal_guard steal_;
   hook hook_ = hook::fexit;
   flag_bits bits_;
+  bool pinned_ = false;
 };
 
 /// Removes the pins of a backend that died without undoing them. Missing ones are no error; 0 or -errno.

@@ -54,16 +54,15 @@ void apply(const guard_options& o, const guarded_machine& m, std::span<cpu_recor
 /// once it was below half the limit for ten seconds it doubles each second up again.
 class steal_guard {
  public:
-  explicit steal_guard(u32 limit_percent) : limit_percent_(limit_percent) {}
-  /// `proc_stat`: the text of /proc/stat now. Changes caps, guard bits and steal_permille of `records`.
-  void tick(const std::string& proc_stat, std::span<cpu_record> records);
+  /// `proc_stat`: the text of /proc/stat now; a `limit_percent` of 0 lifts the guard. Changes caps, guard bits and
+  /// steal_permille of `records`.
+  void tick(const std::string& proc_stat, std::span<cpu_record> records, u32 limit_percent);
 
  private:
   struct cpu_time {
     u64 total = 0, steal = 0;
     u32 calm_seconds = 0;
   };
-  u32 limit_percent_;
   std::vector<cpu_time> last_;
 };
 
