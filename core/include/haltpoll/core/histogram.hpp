@@ -6,10 +6,11 @@
 
 namespace haltpoll::core {
 
+inline constexpr u32 log2_buckets = 64;
+
 /// Bucket i counts durations from 2^i up to 2^(i+1) - 1 ns; bucket 0 also counts 0.
 struct log2_histogram {
-  static constexpr u32 buckets = 64;
-  u64 count[buckets];
+  u64 count[log2_buckets];
 };
 
 /// Position of the highest bit set; 0 for 0.
@@ -25,7 +26,7 @@ struct log2_histogram {
 }
 
 [[gnu::always_inline]] constexpr void count(log2_histogram& h, u64 duration_ns) {
-  ++h.count[log2_of(duration_ns) & (log2_histogram::buckets - 1)];
+  ++h.count[log2_of(duration_ns) & (log2_buckets - 1)];
 }
 
 }  // namespace haltpoll::core

@@ -1,6 +1,7 @@
 #pragma once
 // maps: what the BPF programs and everybody else share: one `control` and one `cpu_record` per possible CPU, in two mapped
-// arrays, pinned as /sys/fs/bpf/haltpoll/control and /cpus. Compiled for BPF too: plain structs, no standard headers.
+// arrays, pinned as /sys/fs/bpf/haltpoll/control and /cpus. Compiled for BPF too: no standard headers, plain structs without member
+// functions and without static members (clang 14 writes those into BTF as fields, and the kernel refuses it).
 //
 // Who writes what, and why no lock is needed: every field is naturally aligned and written whole, so a reader sees an old or
 // a new value, never a mixture. The programs write a CPU's record on that CPU only, from one context (the idle task; the hooks
@@ -28,6 +29,9 @@ inline constexpr u32 excluded =
     cpu_list | nohz_full;  ///< with one of these a CPU does not poll at all
 }  // namespace guard
 
+/// Room for where a setting came from (control::origin).
+inline constexpr u32 origin_count = 32, origin_size = 64;
+
 /// Written by user space, read by the programs.
 struct control {
   core::any::params governor;
@@ -49,8 +53,7 @@ struct control {
   u32 mwait_seen =
       0;  ///< permille of wakes of idle CPUs that needed no interrupt before anything polled
   /// Where each setting came from, terminated texts; the order is that of who prints them (cli).
-  static constexpr u32 origins = 32, origin_size = 64;
-  char origin[origins][origin_size] = {};
+  char origin[origin_count][origin_size] = {};
 };
 
 /// One CPU. Counters only rise; times in ns.
