@@ -63,8 +63,11 @@ TEST(calibration, polling_flag_missing) {
 
 TEST(calibration, only_cpus_with_enough_passes_count) {
   std::vector<cpu_record> cpus(3);
-  for (cpu_record& r : cpus)
-    r = {.entry_flags = 0x204000, .exit_flags = 0x204008, .entries = 40, .exits = 40};
+  for (cpu_record& r : cpus) {
+    r.entry_flags = 0x204000;
+    r.exit_flags = 0x204008;
+    r.entries = r.exits = 40;
+  }
   cpus[1].exits = calibration_passes - 1;
   cpus[1].exit_flags = ~0ULL;
   cpus[2].entries = 0;

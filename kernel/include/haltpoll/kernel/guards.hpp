@@ -50,8 +50,8 @@ std::optional<refusal> refuse(const guard_options& o, const guarded_machine& m);
 /// Sets guards and window caps of every record from the options (CPU list, nohz_full).
 void apply(const guard_options& o, const guarded_machine& m, std::span<cpu_record> records);
 
-/// Follows steal time. Above the limit a CPU's cap halves each second down to 0, where half a window would be below 1 us;
-/// once it was below half the limit for ten seconds it doubles each second up again.
+/// Follows steal time. Above the limit a CPU's cap halves at each tick, and below 1 us becomes 0; after ten calm ticks (below half
+/// the limit) it doubles at each further calm one, up to hard_cap_ns again.
 class steal_guard {
  public:
   /// `proc_stat`: the text of /proc/stat now; a `limit_percent` of 0 lifts the guard. Changes caps, guard bits and
@@ -61,7 +61,7 @@ class steal_guard {
  private:
   struct cpu_time {
     u64 total = 0, steal = 0;
-    u32 calm_seconds = 0;
+    u32 calm_ticks = 0;
   };
   std::vector<cpu_time> last_;
 };
