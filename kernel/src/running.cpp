@@ -1,13 +1,14 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <haltpoll/kernel/running.hpp>
 #include <utility>
 
@@ -84,16 +85,22 @@ mapped_array::~mapped_array() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-std::optional<int> daemon_pid(const std::string& lock) {
+bool lock_held(const std::string& lock) {
   const int fd = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
+  if (fd < 0) return false;
   // Shared: two that ask at once do not take each other for the daemon, which holds it exclusively.
   const bool held = ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  char text[16] = "";
-  const ssize_t n = ::read(fd, text, sizeof text - 1);
   ::close(fd);
-  const int pid = n > 0 ? std::atoi(text) : 0;
-  if (!held || pid <= 0) return std::nullopt;
+  return held;
+}
+
+std::optional<int> daemon_pid(const std::string& lock) {
+  if (!lock_held(lock)) return std::nullopt;
+  std::ifstream in(lock);
+  int pid = 0;
+  if (!(in >> pid) || pid <= 0) return std::nullopt;
+  // Killed, with its undo process still at work.
+  if (::kill(pid, 0) != 0 && errno == ESRCH) return std::nullopt;
   return pid;
 }
 

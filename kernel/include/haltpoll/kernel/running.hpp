@@ -32,7 +32,9 @@ class mapped_array {
   int fd_ = -1;
 };
 
-/// Pid of the daemon that holds `lock`; nothing if nobody does, however the last one died.
+/// Somebody holds `lock`: a daemon, or for some milliseconds the undo process of one that died.
+bool lock_held(const std::string& lock = lock_file);
+/// Pid of the daemon that holds `lock`; nothing if none lives, however the last one died.
 std::optional<int> daemon_pid(const std::string& lock = lock_file);
 
 class running {
