@@ -1,0 +1,213 @@
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "daemon_parts.hpp"
+
+namespace haltpoll::kernel {
+namespace {
+
+/// A descriptor that closes itself.
+class descriptor {
+ public:
+  explicit descriptor(int fd) : fd_(fd) {}
+  ~descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  descriptor(descriptor&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
+  descriptor& operator=(descriptor&&) = delete;
+  int get() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+refusal cannot(const std::string& what) { return {70, what + ": " + std::strerror(errno), "", ""}; }
+
+/// The lock, held, with our pid in the file; or who holds it. The file stays when we end: removing it would let two daemons
+/// lock two files of one name.
+std::variant<descriptor, refusal> take_lock(const std::string& path) {
+  descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!file.ok())
+    return refusal{errno == EACCES || errno == EPERM ? 77 : 69, path + ": " + std::strerror(errno),
+                   "", errno == EACCES || errno == EPERM ? "the kernel backend takes root" : ""};
+  // A daemon that was killed leaves the lock to its undo process for some milliseconds.
+  constexpr int patience_ms = 2'000, step_ms = 5;
+  int waited = 0;
+  bool taken = false;
+  while (!(taken = ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) && errno == EWOULDBLOCK &&
+         !daemon_pid(path) && waited < patience_ms) {
+    ::poll(nullptr, 0, step_ms);
+    waited += step_ms;
+  }
+  if (!taken) {
+    if (errno != EWOULDBLOCK && !lock_held(path)) return cannot(path);
+    const auto holder = daemon_pid(path);
+    return refusal{
+        69, "already running" + (holder ? ": pid " + std::to_string(*holder) : std::string()),
+        path + " is locked", "haltpoll status, haltpoll stop"};
+  }
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(file.get(), 0) != 0 ||
+      ::pwrite(file.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size()))
+    return cannot(path);
+  return file;
+}
+
+/// The signals that end the daemon, blocked for the whole process and read from a descriptor; as they were again afterwards.
+class ending_signals {
+ public:
+  ending_signals() {
+    ::sigemptyset(&set_);
+    for (const int s : {SIGTERM, SIGINT}) ::sigaddset(&set_, s);
+    ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    fd_ = ::signalfd(-1, &set_, SFD_CLOEXEC);
+  }
+  ~ending_signals() {
+    if (fd_ >= 0) ::close(fd_);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  ending_signals(const ending_signals&) = delete;
+  ending_signals& operator=(const ending_signals&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  sigset_t set_{}, before_{};
+  int fd_ = -1;
+};
+
+/// Once a second, until a signal ends it.
+void loop(held_backend& backend, int signals) {
+  const descriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
+  const itimerspec every_second{{1, 0}, {1, 0}};
+  if (timer.ok()) ::timerfd_settime(timer.get(), 0, &every_second, nullptr);
+  pollfd waiting[] = {{signals, POLLIN, 0}, {timer.get(), POLLIN, 0}};
+  for (;;) {
+    if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return;
+    if ((waiting[0].revents & POLLIN) != 0) {
+      // Taken, or it would be delivered once the mask is what it was.
+      signalfd_siginfo taken{};
+      if (::read(signals, &taken, sizeof taken) == sizeof taken) return;
+    }
+    u64 expirations = 0;
+    if ((waiting[1].revents & POLLIN) != 0 &&
+        ::read(timer.get(), &expirations, sizeof expirations) == sizeof expirations)
+      backend.tick();
+  }
+}
+
+class real_backend final : public held_backend {
+ public:
+  void tick() override { backend_->tick(); }
+  const backend* get() const override { return backend_.get(); }
+
+  static std::variant<std::unique_ptr<held_backend>, refusal> start(const start_options& o) {
+    auto held = std::make_unique<real_backend>();
+    auto started = backend::start(o, {*held->probe_with_, read_environment(), *held->programs_,
+                                      *held->cpus_, read_guarded_machine(), this_architecture()});
+    if (auto* no = std::get_if<refusal>(&started)) return *no;
+    held->backend_ = std::move(std::get<std::unique_ptr<backend>>(started));
+    return held;
+  }
+
+ private:
+  std::unique_ptr<bpf_adapter> probe_with_ = libbpf_adapter();
+  std::unique_ptr<programs> programs_ = bpf_programs();
+  std::unique_ptr<exerciser> cpus_ = pinned_threads();
+  std::unique_ptr<backend> backend_;  // last, so that it goes first: it uses the programs
+};
+
+/// From the lock on; everything it makes is undone when it returns.
+std::optional<refusal> hold(const daemon_options& o, const ready_callback& ready,
+                            daemon_parts& parts) {
+  auto lock = take_lock(o.lock);
+  if (auto* no = std::get_if<refusal>(&lock)) return *no;
+  if (!o.start.pins.empty())
+    unpin(o.start.pins);  // of a daemon that was killed together with its undo child
+  const ending_signals signals;
+  if (signals.fd() < 0) return cannot("signalfd");
+  undo_child undo(o.start.pins, *parts.msr, std::get<descriptor>(lock).get());
+  if (!undo.ok()) return cannot("fork");
+
+  auto started = parts.start(o.start);
+  if (auto* no = std::get_if<refusal>(&started)) return *no;
+  const std::unique_ptr<held_backend> backend =
+      std::move(std::get<std::unique_ptr<held_backend>>(started));
+  if (o.host_poll_control) {
+    if (const std::string why = parts.host_poll_offered(); !why.empty())
+      return refusal{69, "host_poll_control: " + why, "", "leave host_poll_control out"};
+    auto saved = switch_host_poll_off(*parts.msr, parts.online());
+    if (auto* no = std::get_if<refusal>(&saved)) return *no;
+    if (!undo.remember(std::get<saved_host_poll>(saved))) {
+      restore_host_poll(*parts.msr, std::get<saved_host_poll>(saved));
+      return cannot("pipe to the undo process");
+    }
+  }
+  ::malloc_trim(0);  // the kernel's BTF, several MiB, was in memory while the programs were loaded
+  ready(backend->get());
+  notify("READY=1\nSTATUS=polling\nMAINPID=" + std::to_string(::getpid()));
+  loop(*backend, signals.fd());
+  notify("STOPPING=1");
+  return std::nullopt;
+}
+
+}  // namespace
+
+daemon_parts real_parts() {
+  return {real_backend::start, device_msr(), host_poll_offered,
+          [] { return read_guarded_machine().online; }};
+}
+
+int run_daemon(const daemon_options& o, const ready_callback& ready, daemon_parts parts) {
+  bool reported = false;
+  const auto once = [&](const std::variant<const backend*, refusal>& r) {
+    reported = true;
+    ready(r);
+  };
+  const auto no = hold(o, once, parts);
+  if (no && !reported) ready(*no);
+  return no ? no->exit_code : 0;
+}
+
+int run_daemon(const daemon_options& o, const ready_callback& ready) {
+  return run_daemon(o, ready, real_parts());
+}
+
+std::optional<refusal> stop_daemon(bool& was_running, const std::string& lock) {
+  const auto pid = daemon_pid(lock);
+  was_running = pid.has_value();
+  if (!pid) return std::nullopt;
+  const auto named = [&pid](const std::string& what) {
+    return "pid " + std::to_string(*pid) + ": " + what;
+  };
+  const descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
+  // Between the two looks the daemon may have ended and its pid be another's: then the lock is free or names another pid.
+  if (!process.ok() || daemon_pid(lock) != pid) {
+    if (!daemon_pid(lock)) return std::nullopt;
+    return refusal{70, named(std::strerror(errno)), "", ""};
+  }
+  if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0)
+    return refusal{errno == EPERM ? 77 : 70, named(std::strerror(errno)), "",
+                   errno == EPERM ? "stopping it takes root" : ""};
+  // Detaching waits for grace periods of the kernel: milliseconds, on a loaded machine a second or two.
+  constexpr int patience_ms = 30'000, step_ms = 10;
+  for (int waited = 0; waited < patience_ms; waited += step_ms) {
+    if (!lock_held(lock) || (daemon_pid(lock) && daemon_pid(lock) != pid)) return std::nullopt;
+    ::poll(nullptr, 0, step_ms);
+  }
+  return refusal{70, named("does not end; SIGTERM was sent 30 s ago"), "",
+                 "kill -9 leaves the kernel as it was, too"};
+}
+
+}  // namespace haltpoll::kernel

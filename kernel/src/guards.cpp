@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <haltpoll/core/spec.hpp>
+#include <haltpoll/kernel/guards.hpp>
+#include <iterator>
+#include <string_view>
+
+namespace haltpoll::kernel {
+namespace {
+
+std::string first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+/// A list the kernel wrote; what it did not write is empty.
+cpu_list read_list(const std::string& path) {
+  auto list = parse_cpu_list(first_line(path));
+  return std::holds_alternative<cpu_list>(list) ? std::get<cpu_list>(list) : cpu_list();
+}
+
+/// The value of the last `name=` on a kernel command line; the kernel takes the last one too.
+std::string parameter(const std::string& command_line, std::string_view name) {
+  std::string value;
+  std::size_t at = 0;
+  while (at < command_line.size()) {
+    const std::size_t end = std::min(command_line.find(' ', at), command_line.size());
+    const std::string_view word(command_line.data() + at, end - at);
+    if (word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=')
+      value = word.substr(name.size() + 1);
+    at = end + 1;
+  }
+  return value;
+}
+
+bool has_mwait_state(const std::string& cpuidle) {
+  std::error_code none;
+  for (const auto& state : std::filesystem::directory_iterator(cpuidle, none)) {
+    const std::string text = first_line(state.path().string() + "/desc");
+    if (text.find("MWAIT") != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Clock sources that are read without leaving the guest.
+constexpr std::string_view fast_clocks[] = {
+    "tsc", "tsc-early", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "arch_sys_counter"};
+
+struct text_of_guard {
+  u32 bit;
+  const char* text;
+};
+constexpr text_of_guard texts[] = {
+    {guard::cpu_list, "cpus: not in the list, does not poll"},
+    {guard::nohz_full, "nohz_full: isolated, does not poll"},
+};
+
+std::string percent(u32 permille) {
+  return std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %";
+}
+
+}  // namespace
+
+guarded_machine read_guarded_machine(const std::string& sysroot) {
+  const std::string cpu = sysroot + "/sys/devices/system/cpu";
+  guarded_machine m;
+  m.cpuidle_driver = first_line(cpu + "/cpuidle/current_driver");
+  m.cpuidle_governor = first_line(cpu + "/cpuidle/current_governor");
+  if (m.cpuidle_governor.empty())
+    m.cpuidle_governor = first_line(cpu + "/cpuidle/current_governor_ro");
+  if (m.cpuidle_driver.empty()) m.cpuidle_driver = "none";
+  m.clocksource =
+      first_line(sysroot + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  m.idle_parameter = parameter(first_line(sysroot + "/proc/cmdline"), "idle");
+  m.online = read_list(cpu + "/online");
+  m.nohz_full = read_list(cpu + "/nohz_full");
+  m.isolated = read_list(cpu + "/isolated");
+  m.mwait_state = has_mwait_state(cpu + "/cpu0/cpuidle");
+  return m;
+}
+
+std::optional<refusal> refuse(const guard_options& o, const guarded_machine& m) {
+  const auto overridden = [](const char* key) {
+    return std::string("--") + key + "=false starts all the same";
+  };
+  if (o.cpus)
+    for (const u32 cpu : *o.cpus)
+      if (!std::binary_search(m.online.begin(), m.online.end(), cpu))
+        return refusal{
+            64,
+            "cpus: CPU " + std::to_string(cpu) + " is not online; there are " + to_string(m.online),
+            "", ""};
+  if (o.haltpoll && m.cpuidle_driver != "none" &&
+      (m.cpuidle_driver == "haltpoll" || m.cpuidle_governor == "haltpoll"))
+    return refusal{69,
+                   "the kernel's own haltpoll polls already (cpuidle driver " + m.cpuidle_driver +
+                       ", governor " + m.cpuidle_governor + ")",
+                   "two would poll one after the other", overridden("guard-haltpoll")};
+  if (o.mwait && m.idle_parameter == "poll")
+    return refusal{69, "idle=poll is on the kernel's command line: idle CPUs spin already", "",
+                   overridden("guard-mwait")};
+  if (o.mwait && m.mwait_state)
+    return refusal{69,
+                   "idle CPUs wait by MWAIT (cpuidle driver " + m.cpuidle_driver +
+                       "), which wakers need not interrupt",
+                   "polling would only save the exit from the idle state",
+                   overridden("guard-mwait")};
+  if (o.clock && std::find(std::begin(fast_clocks), std::end(fast_clocks), m.clocksource) ==
+                     std::end(fast_clocks))
+    return refusal{
+        69,
+        "clock source " + (m.clocksource.empty() ? "unknown" : m.clocksource) +
+            ": reading it leaves the guest, which costs as much as the halt that polling saves",
+        "", "boot with a TSC or kvm-clock; " + overridden("guard-clock")};
+  return std::nullopt;
+}
+
+void apply(const guard_options& o, const guarded_machine& m, std::span<cpu_record> records) {
+  const auto listed = [](const cpu_list& l, u32 cpu) {
+    return std::binary_search(l.begin(), l.end(), cpu);
+  };
+  for (u32 cpu = 0; cpu < records.size(); ++cpu) {
+    u32 bits = 0;
+    if (o.cpus && !listed(*o.cpus, cpu)) bits |= guard::cpu_list;
+    if (o.nohz_full && (listed(m.nohz_full, cpu) || listed(m.isolated, cpu)))
+      bits |= guard::nohz_full;
+    records[cpu].window_cap_ns = core::spec::hard_cap_ns;
+    std::atomic_ref(records[cpu].guards).store(bits, std::memory_order_relaxed);
+  }
+}
+
+std::vector<std::string> describe(const cpu_record& r) {
+  std::vector<std::string> lines;
+  const u32 bits = std::atomic_ref(const_cast<u32&>(r.guards)).load(std::memory_order_relaxed);
+  for (const text_of_guard& t : texts)
+    if ((bits & t.bit) != 0) lines.emplace_back(t.text);
+  if ((bits & guard::steal) != 0)
+    lines.push_back("steal: the host took " + percent(r.steal_permille) +
+                    " of its time, window at most " + std::to_string(r.window_cap_ns) + " ns");
+  if (r.refused_share != 0)
+    lines.push_back("max_polled_percent: " + std::to_string(r.refused_share) + " polls not begun");
+  if (r.refused_pollers != 0)
+    lines.push_back("max_pollers: " + std::to_string(r.refused_pollers) + " polls not begun");
+  return lines;
+}
+
+}  // namespace haltpoll::kernel
