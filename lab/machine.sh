@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Read in by lab/boot: from arch, kernel_dir, accel, thread, icount and cpu it makes the QEMU command (machine), the kernel image
+# Read in by lab/boot: from arch, kernel_dir and the options it makes the QEMU command (machine), the kernel image
 # (image) and the kernel's arguments (arguments).
 # shellcheck disable=SC2154,SC2034  # set and used by lab/boot
 
@@ -18,14 +18,18 @@ case $arch in
     ;;
 esac
 command -v "${machine[0]}" >/dev/null || die "${machine[0]} is not installed: run ./dev setup" 69
+accel=${option[accel]}
 if [ -z "$accel" ]; then
   accel=tcg
   [ -n "$icount" ] || accel=$("$here/accelerator" "$arch" "${machine[0]}" "$image") || exit
 fi
 if [ "$accel" = kvm ]; then
-  machine+=(-accel kvm -cpu "${cpu:-host}")
+  machine+=(-accel kvm -cpu "${option[cpu]:-host}")
 else
-  machine+=(-accel "tcg,thread=$thread" -cpu "${cpu:-$emulated}")
+  # With instruction counting QEMU has one thread only.
+  thread=${option[thread]}
+  [ -z "$icount" ] || thread=single
+  machine+=(-accel "tcg,thread=$thread" -cpu "${option[cpu]:-$emulated}")
   [ -z "$icount" ] || machine+=(-icount shift=0)
 fi
 machine+=(-no-user-config -nodefaults -display none -monitor none -no-reboot)

@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -159,6 +160,11 @@ backend::~backend() {
 }
 
 void backend::tick(const std::string& sysroot) {
+  if (const u32 pid = std::atomic_ref(settings().paused_by).load();
+      pid != 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) {
+    std::atomic_ref(settings().paused_by).store(0);
+    std::atomic_ref(settings().enabled).store(options_.enabled ? 1 : 0);
+  }
   steal_.tick(read_all(sysroot + "/proc/stat"), cpus(), settings().steal_percent);
   const auto online = parse_cpu_list(read_all(sysroot + "/sys/devices/system/cpu/online"));
   const auto* now = std::get_if<cpu_list>(&online);

@@ -43,13 +43,17 @@ struct control {
   u32 max_pollers = 0;  ///< CPUs that may poll at once; 0: no limit
   u32 max_polled_percent = 0;  ///< share of a CPU's time that may be polled; 0: no limit
   u32 daemon_pid = 0;          ///< who holds the links
-  u32 hook = 0;                ///< kernel::hook of the entry program
+  u32 paused_by =
+      0;         ///< pid of a bench that switches `enabled`; the daemon undoes it when that is gone
+  u32 hook = 0;  ///< kernel::hook of the entry program
   u32 inner_hook =
       0;  ///< 1: arch_cpu_idle_exit is attached, halts that end without a task are followed by a poll
   u64 polling_flag =
       0;  ///< mask of the polling flag; 0: this architecture has none, every wake sends an interrupt
   u64 started_ns = 0;     ///< CLOCK_MONOTONIC
   u32 steal_percent = 0;  ///< guard_steal, read by the daemon; 0: off
+  u32 start_only =
+      0;  ///< settings that only a start can change, a bit each, for who prints them (cli)
   u32 mwait_seen =
       0;  ///< permille of wakes of idle CPUs that needed no interrupt before anything polled
   /// Where each setting came from, terminated texts; the order is that of who prints them (cli).
