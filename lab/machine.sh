@@ -30,7 +30,7 @@ else
   thread=${option[thread]}
   [ -z "$icount" ] || thread=single
   machine+=(-accel "tcg,thread=$thread" -cpu "${option[cpu]:-$emulated}")
-  [ -z "$icount" ] || machine+=(-icount 'shift=0,sleep=on')
+  [ -z "$icount" ] || machine+=(-icount shift=0)
 fi
 machine+=(-no-user-config -nodefaults -display none -monitor none -no-reboot)
 # A panic resets at once, which -no-reboot turns into the end of QEMU.
