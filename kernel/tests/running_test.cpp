@@ -110,6 +110,8 @@ TEST(store, whoever_sees_the_new_governor_sees_its_parameters) {
 
 TEST(running, nothing_pinned) {
   const sysroot tree;
+  if (bpf_obj_get(tree.path("nothing").c_str()) < 0 && errno == ENOSYS)
+    GTEST_SKIP() << "no bpf() system call here";
   const auto r = running::open(tree.path("nothing"));
   ASSERT_TRUE(std::holds_alternative<refusal>(r));
   const auto& why = std::get<refusal>(r);
