@@ -30,12 +30,13 @@ for tool in "${tools[@]}"; do
   archives+=("$parts/$tool.cpio")
 done
 
-# Our own programs, where they are built.
+# Our own programs, where they are built ("none": without them).
 build=${option[build]}
 [ -n "$build" ] || build=$here/../build/$(if [ "$arch" = "$host_arch" ]; then echo release; else echo "$arch"; fi)
 pairs=()
 : >"$tree/lab/environment"
 ours() { # FILE PATH [VARIABLE]: FILE of the build is PATH inside, and VARIABLE says so
+  [ "$build" != none ] || return 0
   if [ ! -e "$build/$1" ]; then say "$build/$1 is not built: not inside"; return; fi
   pairs+=("$build/$1=$2")
   [ -z "${3:-}" ] || echo "export $3=$2" >>"$tree/lab/environment"

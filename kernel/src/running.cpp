@@ -1,6 +1,5 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -85,13 +84,22 @@ bool lock_held(const std::string& lock) {
   return held;
 }
 
+/// A process that is gone or a zombie: dead, with its undo process still at work.
+static bool dead(int pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(in, line);
+  const auto name_end = line.rfind(") ");  // the name before it may hold anything
+  return name_end == std::string::npos || line.at(name_end + 2) == 'Z' ||
+         line.at(name_end + 2) == 'X';
+}
+
 std::optional<int> daemon_pid(const std::string& lock) {
   if (!lock_held(lock)) return std::nullopt;
   std::ifstream in(lock);
   int pid = 0;
   if (!(in >> pid) || pid <= 0) return std::nullopt;
-  // Killed, with its undo process still at work.
-  if (::kill(pid, 0) != 0 && errno == ESRCH) return std::nullopt;
+  if (dead(pid)) return std::nullopt;
   return pid;
 }
 
