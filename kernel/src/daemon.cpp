@@ -65,17 +65,25 @@ std::variant<descriptor, refusal> take_lock(const std::string& path) {
   return file;
 }
 
-/// The signals that end the daemon, blocked for the whole process and read from a descriptor; as they were again afterwards.
+/// The signals that end the daemon, blocked for the whole process and read from a descriptor, and SIGHUP ignored: settings are
+/// changed in the maps, and a daemon outlives its terminal. As they were again afterwards.
 class ending_signals {
  public:
   ending_signals() {
     ::sigemptyset(&set_);
     for (const int s : {SIGTERM, SIGINT}) ::sigaddset(&set_, s);
     ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
-    fd_ = ::signalfd(-1, &set_, SFD_CLOEXEC);
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGHUP, &ignore, &hangup_before_);
+    fd_ = ::signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK);
   }
   ~ending_signals() {
+    // A second one asked for the same; unblocked, it would kill the process now.
+    for (signalfd_siginfo more{}; fd_ >= 0 && ::read(fd_, &more, sizeof more) > 0;) {
+    }
     if (fd_ >= 0) ::close(fd_);
+    ::sigaction(SIGHUP, &hangup_before_, nullptr);
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   ending_signals(const ending_signals&) = delete;
@@ -84,11 +92,12 @@ class ending_signals {
 
  private:
   sigset_t set_{}, before_{};
+  struct sigaction hangup_before_ {};
   int fd_ = -1;
 };
 
 /// Once a second, until a signal ends it.
-void loop(held_backend& backend, int signals) {
+void loop(held_backend& backend, undo_child& undo, int signals) {
   const descriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
   const itimerspec every_second{{1, 0}, {1, 0}};
   if (timer.ok()) ::timerfd_settime(timer.get(), 0, &every_second, nullptr);
@@ -102,8 +111,10 @@ void loop(held_backend& backend, int signals) {
     }
     u64 expirations = 0;
     if ((waiting[1].revents & POLLIN) != 0 &&
-        ::read(timer.get(), &expirations, sizeof expirations) == sizeof expirations)
+        ::read(timer.get(), &expirations, sizeof expirations) == sizeof expirations) {
+      undo.ensure();
       backend.tick();
+    }
   }
 }
 
@@ -140,24 +151,25 @@ std::optional<refusal> hold(const daemon_options& o, const ready_callback& ready
   undo_child undo(o.start.pins, *parts.msr, std::get<descriptor>(lock).get());
   if (!undo.ok()) return cannot("fork");
 
+  saved_host_poll found;
+  if (o.host_poll_control) {
+    if (const std::string why = parts.host_poll_offered(); !why.empty())
+      return refusal{69, "host_poll_control: " + why, "", "leave host_poll_control out"};
+    auto read = read_host_poll(*parts.msr, parts.online());
+    if (auto* no = std::get_if<refusal>(&read)) return *no;
+    found = std::move(std::get<saved_host_poll>(read));
+  }
   auto started = parts.start(o.start);
   if (auto* no = std::get_if<refusal>(&started)) return *no;
   const std::unique_ptr<held_backend> backend =
       std::move(std::get<std::unique_ptr<held_backend>>(started));
-  if (o.host_poll_control) {
-    if (const std::string why = parts.host_poll_offered(); !why.empty())
-      return refusal{69, "host_poll_control: " + why, "", "leave host_poll_control out"};
-    auto saved = switch_host_poll_off(*parts.msr, parts.online());
-    if (auto* no = std::get_if<refusal>(&saved)) return *no;
-    if (!undo.remember(std::get<saved_host_poll>(saved))) {
-      restore_host_poll(*parts.msr, std::get<saved_host_poll>(saved));
-      return cannot("pipe to the undo process");
-    }
-  }
+  // Told before anything is written: whenever we are killed, the undo process knows what to write back.
+  if (!undo.remember(found)) return cannot("socket to the undo process");
+  if (auto no = switch_host_poll_off(*parts.msr, found)) return *no;
   ::malloc_trim(0);  // the kernel's BTF, several MiB, was in memory while the programs were loaded
   ready(backend->get());
   notify("READY=1\nSTATUS=polling\nMAINPID=" + std::to_string(::getpid()));
-  loop(*backend, signals.fd());
+  loop(*backend, undo, signals.fd());
   notify("STOPPING=1");
   return std::nullopt;
 }
@@ -165,7 +177,7 @@ std::optional<refusal> hold(const daemon_options& o, const ready_callback& ready
 }  // namespace
 
 daemon_parts real_parts() {
-  return {real_backend::start, device_msr(), host_poll_offered,
+  return {real_backend::start, device_msr(), [] { return host_poll_offered(); },
           [] { return read_guarded_machine().online; }};
 }
 
@@ -182,32 +194,6 @@ int run_daemon(const daemon_options& o, const ready_callback& ready, daemon_part
 
 int run_daemon(const daemon_options& o, const ready_callback& ready) {
   return run_daemon(o, ready, real_parts());
-}
-
-std::optional<refusal> stop_daemon(bool& was_running, const std::string& lock) {
-  const auto pid = daemon_pid(lock);
-  was_running = pid.has_value();
-  if (!pid) return std::nullopt;
-  const auto named = [&pid](const std::string& what) {
-    return "pid " + std::to_string(*pid) + ": " + what;
-  };
-  const descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
-  // Between the two looks the daemon may have ended and its pid be another's: then the lock is free or names another pid.
-  if (!process.ok() || daemon_pid(lock) != pid) {
-    if (!daemon_pid(lock)) return std::nullopt;
-    return refusal{70, named(std::strerror(errno)), "", ""};
-  }
-  if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0)
-    return refusal{errno == EPERM ? 77 : 70, named(std::strerror(errno)), "",
-                   errno == EPERM ? "stopping it takes root" : ""};
-  // Detaching waits for grace periods of the kernel: milliseconds, on a loaded machine a second or two.
-  constexpr int patience_ms = 30'000, step_ms = 10;
-  for (int waited = 0; waited < patience_ms; waited += step_ms) {
-    if (!lock_held(lock) || (daemon_pid(lock) && daemon_pid(lock) != pid)) return std::nullopt;
-    ::poll(nullptr, 0, step_ms);
-  }
-  return refusal{70, named("does not end; SIGTERM was sent 30 s ago"), "",
-                 "kill -9 leaves the kernel as it was, too"};
 }
 
 }  // namespace haltpoll::kernel

@@ -34,16 +34,24 @@ class undo_child {
  public:
   /// Forks. `pins` is what to remove; errors leave ok() false with errno.
   undo_child(const std::string& pins, msr_access& msr, int lock);
-  /// Closes the pipe and waits: the child undoes what it was told, and ends.
+  /// Closes the socket and waits: the child undoes what it was told, and ends.
   ~undo_child();
   undo_child(const undo_child&) = delete;
   undo_child& operator=(const undo_child&) = delete;
   bool ok() const { return pid_ > 0; }
-  /// Tells it what to write back. False: the pipe is broken.
+  /// Tells it what to write back, before it is changed. False: it could not be told, errno says why.
   bool remember(const saved_host_poll& saved);
+  /// Makes another one if somebody killed it. A failure is tried again at the next call; at the daemon's own end there is one more.
+  void ensure();
 
  private:
-  int pipe_ = -1;
+  void start();
+  bool tell(const saved_host_poll& saved) const;
+  std::string pins_;
+  msr_access& msr_;
+  int lock_;
+  saved_host_poll saved_;
+  int socket_ = -1;
   int pid_ = -1;
 };
 

@@ -5,6 +5,7 @@
 #include <haltpoll/core/spec.hpp>
 #include <haltpoll/kernel/guards.hpp>
 #include <iterator>
+#include <sstream>
 #include <string_view>
 
 namespace haltpoll::kernel {
@@ -17,26 +18,28 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// A list the kernel wrote; what it did not write is empty.
-cpu_list read_list(const std::string& path) {
-  auto list = parse_cpu_list(first_line(path));
-  return std::holds_alternative<cpu_list>(list) ? std::get<cpu_list>(list) : cpu_list();
+/// A list the kernel wrote; a missing file is an empty one, and so is what some kernels print of a list that was never made.
+cpu_list read_list(const std::string& path, std::string& unreadable) {
+  std::string text = first_line(path);
+  if (text.find("(null)") != std::string::npos) text.clear();
+  auto list = parse_cpu_list(text);
+  if (auto* read = std::get_if<cpu_list>(&list)) return std::move(*read);
+  if (unreadable.empty()) unreadable = path + ": " + std::get<std::string>(list);
+  return {};
 }
 
-/// The value of the last `name=` on a kernel command line; the kernel takes the last one too.
-std::string parameter(const std::string& command_line, std::string_view name) {
-  std::string value;
-  std::size_t at = 0;
-  while (at < command_line.size()) {
-    const std::size_t end = std::min(command_line.find(' ', at), command_line.size());
-    const std::string_view word(command_line.data() + at, end - at);
-    if (word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=')
-      value = word.substr(name.size() + 1);
-    at = end + 1;
-  }
-  return value;
+/// What the kernel command line says about idling: the last idle=, or nohlt, which is its equal elsewhere than on x86. Behind "--"
+/// it speaks to init.
+std::string idle_parameter(const std::string& command_line) {
+  std::string found;
+  std::istringstream in(command_line);
+  for (std::string word; in >> word && word != "--";)
+    if (word.starts_with("idle=") || word == "nohlt") found = word;
+  return found;
 }
 
+/// "MWAIT 0x00" (intel_idle), "ACPI FFH MWAIT 0x0" (acpi_idle); others say "ACPI HLT", "ACPI IOPORT 0x414", "default architecture
+/// idle".
 bool has_mwait_state(const std::string& cpuidle) {
   std::error_code none;
   for (const auto& state : std::filesystem::directory_iterator(cpuidle, none)) {
@@ -46,7 +49,9 @@ bool has_mwait_state(const std::string& cpuidle) {
   return false;
 }
 
-// Clock sources that are read without leaving the guest.
+// Clock sources that are read by a few instructions: the CPU's counter, as it is or scaled by a page that the hypervisor keeps. The
+// others are registers of devices (hpet, acpi_pm) or of the hypervisor (hyperv_clocksource_msr), or stand still between ticks
+// (jiffies). Xen's is slow for user space only, which has no vDSO for it.
 constexpr std::string_view fast_clocks[] = {
     "tsc", "tsc-early", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "arch_sys_counter"};
 
@@ -75,11 +80,14 @@ guarded_machine read_guarded_machine(const std::string& sysroot) {
   if (m.cpuidle_driver.empty()) m.cpuidle_driver = "none";
   m.clocksource =
       first_line(sysroot + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  m.idle_parameter = parameter(first_line(sysroot + "/proc/cmdline"), "idle");
-  m.online = read_list(cpu + "/online");
-  m.nohz_full = read_list(cpu + "/nohz_full");
-  m.isolated = read_list(cpu + "/isolated");
-  m.mwait_state = has_mwait_state(cpu + "/cpu0/cpuidle");
+  m.idle_parameter = idle_parameter(first_line(sysroot + "/proc/cmdline"));
+  m.online = read_list(cpu + "/online", m.unreadable);
+  m.nohz_full = read_list(cpu + "/nohz_full", m.unreadable);
+  m.isolated = read_list(cpu + "/isolated", m.unreadable);
+  // Without a driver no state is in use; CPU 0 need not have what others have.
+  m.mwait_state = m.cpuidle_driver != "none" && std::ranges::any_of(m.online, [&cpu](u32 n) {
+                    return has_mwait_state(cpu + "/cpu" + std::to_string(n) + "/cpuidle");
+                  });
   return m;
 }
 
@@ -87,6 +95,7 @@ std::optional<refusal> refuse(const guard_options& o, const guarded_machine& m) 
   const auto overridden = [](const char* key) {
     return std::string("--") + key + "=false starts all the same";
   };
+  if (!m.unreadable.empty()) return refusal{69, m.unreadable, "", ""};
   if (o.cpus)
     for (const u32 cpu : *o.cpus)
       if (!std::binary_search(m.online.begin(), m.online.end(), cpu))
@@ -100,9 +109,10 @@ std::optional<refusal> refuse(const guard_options& o, const guarded_machine& m) 
                    "the kernel's own haltpoll polls already (cpuidle driver " + m.cpuidle_driver +
                        ", governor " + m.cpuidle_governor + ")",
                    "two would poll one after the other", overridden("guard-haltpoll")};
-  if (o.mwait && m.idle_parameter == "poll")
-    return refusal{69, "idle=poll is on the kernel's command line: idle CPUs spin already", "",
-                   overridden("guard-mwait")};
+  if (o.mwait && (m.idle_parameter == "idle=poll" || m.idle_parameter == "nohlt"))
+    return refusal{69,
+                   m.idle_parameter + " is on the kernel's command line: idle CPUs spin already",
+                   "", overridden("guard-mwait")};
   if (o.mwait && m.mwait_state)
     return refusal{69,
                    "idle CPUs wait by MWAIT (cpuidle driver " + m.cpuidle_driver +

@@ -97,7 +97,7 @@ const rule rules[] = {
      [](const probe_result& r, const environment&) { return !refused(furthest(r).error); },
      [](const probe_result&, const environment&) -> std::string {
        return "this kernel cannot trace function entry and exit with BPF (trampolines; on arm64 "
-              "since 6.0)";
+              "since about 6.4)";
      }},
     {cause::denied_by_policy, not_possible,
      [](const probe_result&, const environment&) { return true; },

@@ -1,11 +1,9 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -47,16 +45,8 @@ std::variant<mapped_array, refusal> open_array(const std::string& path, std::siz
   return a;
 }
 
-/// A whole struct, one aligned word after the other; a reader in the kernel never sees half a word.
-template <class T>
-void store_words(T& to, const T& from) {
-  static_assert(sizeof(T) % sizeof(u32) == 0 && alignof(T) % alignof(u32) == 0);
-  u32 words[sizeof(T) / sizeof(u32)];
-  std::memcpy(words, &from, sizeof from);
-  auto* at = reinterpret_cast<u32*>(&to);
-  for (std::size_t i = 0; i < std::size(words); ++i)
-    std::atomic_ref(at[i]).store(words[i], std::memory_order_relaxed);
-}
+/// A word that others write meanwhile.
+u64 load(const u64& word) { return __atomic_load_n(&word, __ATOMIC_RELAXED); }
 
 }  // namespace
 
@@ -94,13 +84,22 @@ bool lock_held(const std::string& lock) {
   return held;
 }
 
+/// A process that is gone or a zombie: dead, with its undo process still at work.
+static bool dead(int pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(in, line);
+  const auto name_end = line.rfind(") ");  // the name before it may hold anything
+  return name_end == std::string::npos || line.at(name_end + 2) == 'Z' ||
+         line.at(name_end + 2) == 'X';
+}
+
 std::optional<int> daemon_pid(const std::string& lock) {
   if (!lock_held(lock)) return std::nullopt;
   std::ifstream in(lock);
   int pid = 0;
   if (!(in >> pid) || pid <= 0) return std::nullopt;
-  // Killed, with its undo process still at work.
-  if (::kill(pid, 0) != 0 && errno == ESRCH) return std::nullopt;
+  if (dead(pid)) return std::nullopt;
   return pid;
 }
 
@@ -123,27 +122,31 @@ std::variant<running, refusal> running::open(const std::string& directory) {
 totals sum(std::span<const cpu_record> cpus) {
   totals t;
   for (const cpu_record& r : cpus) {
-    t.periods += r.periods;
-    t.polls += r.polls;
-    t.hits += r.hits;
-    t.misses += r.misses;
-    t.hits_without_task += r.hits_without_task;
-    t.pending += r.pending;
-    t.halts += r.halts;
-    t.polled_ns += r.polled_ns;
-    t.idle_ns += r.idle_ns;
-    t.wakes_without_interrupt += r.wakes_without_interrupt;
+    t.periods += load(r.periods);
+    t.polls += load(r.polls);
+    t.hits += load(r.hits);
+    t.misses += load(r.misses);
+    t.hits_without_task += load(r.hits_without_task);
+    t.pending += load(r.pending);
+    t.halts += load(r.halts);
+    t.polled_ns += load(r.polled_ns);
+    t.idle_ns += load(r.idle_ns);
+    t.wakes_without_interrupt += load(r.wakes_without_interrupt);
   }
   return t;
 }
 
 void store(control& c, const core::any::params& governor) {
-  // `which` last: the parameters it selects are in place by then (on x86; on arm64 a program may see it first, and then decides
-  // one window by the old parameters of the new governor).
-  core::any::params first = governor;
-  first.which = c.governor.which;
-  store_words(c.governor, first);
-  std::atomic_ref(c.governor.which).store(governor.which, std::memory_order_release);
+  // Words as large as the largest field, so that none is torn. From the last to the first, which holds `which`: the parameters it
+  // selects are in place by then.
+  using word [[gnu::may_alias]] = u64;
+  static_assert(alignof(core::any::params) == alignof(word) &&
+                sizeof(core::any::params) % sizeof(word) == 0 &&
+                offsetof(core::any::params, which) == 0);
+  const auto* from = reinterpret_cast<const word*>(&governor);
+  auto* to = reinterpret_cast<word*>(&c.governor);
+  for (std::size_t i = sizeof governor / sizeof(word); i-- > 0;)
+    __atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
 }
 
 }  // namespace haltpoll::kernel

@@ -48,7 +48,9 @@ void steal_guard::tick(const std::string& proc_stat, std::span<cpu_record> recor
                        u32 limit_percent) {
   last_.resize(records.size());
   std::istringstream lines(proc_stat);
-  for (std::string line; std::getline(lines, line);) {
+  std::vector<bool> online(records.size());
+  // CPUs come first: "cpu" is their sum, then "cpu0"...
+  for (std::string line; std::getline(lines, line) && line.starts_with("cpu");) {
     std::istringstream in(line);
     std::string name;
     in >> name;
@@ -67,26 +69,33 @@ void steal_guard::tick(const std::string& proc_stat, std::span<cpu_record> recor
     cpu_time& last = last_[*cpu];
     cpu_record& r = records[*cpu];
     now.calm_ticks = last.calm_ticks;
-    // The first reading, and a CPU that was offline: nothing to compare with. steal may go backwards after a migration.
+    online[*cpu] = true;
+    // The first reading: nothing to compare with. Counters may go backwards when the machine is migrated.
     const bool comparable = last.total != 0 && now.total > last.total && now.steal >= last.steal;
     const u64 total = now.total - last.total, steal = now.steal - last.steal;
     last = now;
+    if (comparable)
+      std::atomic_ref(r.steal_permille)
+          .store(static_cast<u32>(steal * 1000 / total), std::memory_order_relaxed);
     if (limit_percent == 0) {
       if ((r.guards & guard::steal) != 0) lift(r);
       continue;
     }
     if (!comparable) continue;
-    r.steal_permille = static_cast<u32>(steal * 1000 / total);
-    if (r.steal_permille > limit_percent * 10) {
+    if (steal * 100 > total * limit_percent) {
       last.calm_ticks = 0;
       lower(r);
-    } else if (r.steal_permille * 2 <= limit_percent * 10) {
-      if (last.calm_ticks < calm_ticks_before_growth)
-        ++last.calm_ticks;
-      else if ((r.guards & guard::steal) != 0)
-        raise(r);
+    } else if (steal * 200 > total * limit_percent) {
+      last.calm_ticks = 0;
+    } else if (last.calm_ticks < calm_ticks_before_growth) {
+      ++last.calm_ticks;
+    } else if ((r.guards & guard::steal) != 0) {
+      raise(r);
     }
   }
+  // What is remembered of a CPU that is offline says nothing about the time after it comes back.
+  for (std::size_t cpu = 0; cpu < online.size(); ++cpu)
+    if (!online[cpu]) last_[cpu] = {};
 }
 
 }  // namespace haltpoll::kernel

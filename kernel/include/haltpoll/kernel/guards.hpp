@@ -38,9 +38,11 @@ struct guard_options {
 struct guarded_machine {
   std::string cpuidle_driver, cpuidle_governor;  ///< "none", "" where there is none
   std::string clocksource;
-  std::string idle_parameter;  ///< idle=... of the kernel command line
+  std::string idle_parameter;  ///< "idle=..." or "nohlt" of the kernel command line
   cpu_list online, nohz_full, isolated;
-  bool mwait_state = false;  ///< a cpuidle state enters by MWAIT (its `desc` says so)
+  /// A cpuidle state enters by MWAIT: its `desc` says so. CPUID does not decide: QEMU shows the flag and the kernel halts all the same.
+  bool mwait_state = false;
+  std::string unreadable;  ///< a list above that makes no sense, and why; empty: none
 };
 guarded_machine read_guarded_machine(const std::string& sysroot = "");
 
@@ -50,11 +52,11 @@ std::optional<refusal> refuse(const guard_options& o, const guarded_machine& m);
 /// Sets guards and window caps of every record from the options (CPU list, nohz_full).
 void apply(const guard_options& o, const guarded_machine& m, std::span<cpu_record> records);
 
-/// Follows steal time. Above the limit a CPU's cap halves at each tick, and below 1 us becomes 0; after ten calm ticks (below half
-/// the limit) it doubles at each further calm one, up to hard_cap_ns again.
+/// Follows steal time. Above the limit a CPU's cap halves at each tick, and below 1 us becomes 0; after ten calm ticks in
+/// a row (at most half the limit) it doubles at each further one, up to hard_cap_ns again.
 class steal_guard {
  public:
-  /// `proc_stat`: the text of /proc/stat now; a `limit_percent` of 0 lifts the guard. Changes caps, guard bits and
+  /// `proc_stat`: the text of /proc/stat now; a `limit_percent` of 0 lifts the guard and goes on measuring. Changes caps, guard bits and
   /// steal_permille of `records`.
   void tick(const std::string& proc_stat, std::span<cpu_record> records, u32 limit_percent);
 

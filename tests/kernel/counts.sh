@@ -1,0 +1,62 @@
+# shellcheck shell=dash disable=SC2154,SC2034
+# BOOT --thread multi --timeout 280
+# Counts that no noise moves: interrupts per round trip, wakes without interrupt, what an idle machine polls, what the daemon costs, and
+# whether polled time is idle time in /proc/stat.
+# shellcheck source=tests/kernel/inside.sh
+. /work/inside.sh
+machine=$(uname -m)
+stat_sum() { awk '$1 == "cpu" { n = 0; for (i = 2; i <= 9; i++) n += $i; print n }' /proc/stat; }
+stat_idle() { awk '$1 == "cpu" { print $5 + $6 }' /proc/stat; }
+
+# With one CPU while kernel text is patched: see docs/lab.md. A CPU that polls and its waker must really run at the same time.
+echo 0 >/sys/devices/system/cpu/cpu1/online
+expect 0 haltpoll start --governor fixed:window_ns=200000
+echo 1 >/sys/devices/system/cpu/cpu1/online
+sleep 2
+load
+sleep 1
+hits=$(counter hits) elided=$(counter wakes_without_interrupt)
+sleep 3
+hits=$(($(counter hits) - hits)) elided=$(($(counter wakes_without_interrupt) - elided))
+end_load
+echo "hits $hits, wakes without interrupt $elided"
+[ "$hits" -gt 20 ] || fail "$hits hits in three seconds"
+if [ "$machine" = x86_64 ]; then
+  [ $((elided * 100)) -ge $((hits * 95)) ] || fail 'fewer than 95 % of the wakes of polling CPUs came without an interrupt'
+  haltpoll bench pipe --backends off,kernel --rounds 1 --json - 2>/dev/null >/tmp/bench
+  per_op=$(awk '/candidate_interrupts_per_op/ { printf "%d\n", $2 * 100 }' /tmp/bench)
+  echo "interrupts per round trip: $per_op/100"
+  [ "$per_op" -le 20 ] || fail "$per_op/100 interrupts per round trip while polling"
+fi
+
+# A machine that does nothing polls next to nothing, and the daemon sleeps.
+expect 0 haltpoll set governor=haltpoll
+sleep 2
+pid=$(cat /run/haltpoll.pid)
+polled=$(counter polled_ns) wakeups=$(awk '/^voluntary/ { print $2 }' "/proc/$pid/status")
+sum=$(stat_sum) idle=$(stat_idle)
+sleep 30
+polled=$(($(counter polled_ns) - polled)) wakeups=$(($(awk '/^voluntary/ { print $2 }' "/proc/$pid/status") - wakeups))
+sum=$(($(stat_sum) - sum)) idle=$(($(stat_idle) - idle))
+rss=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
+cpus=$(nproc)
+echo "30 s of nothing: polled $((polled / 1000)) us of $cpus CPUs, daemon woke $wakeups times, $rss KiB resident; /proc/stat: $sum ticks, $idle idle"
+[ "$polled" -lt $((30 * 10000000)) ] || fail 'an idle machine polled more than 1 % of a CPU'
+[ "$wakeups" -le 33 ] || fail "the daemon woke $wakeups times in 30 s"
+[ "$rss" -lt 16384 ] || fail "the daemon takes $rss KiB"
+wall=$((30 * 100 * cpus))
+if [ "$sum" -lt $((wall * 97 / 100)) ] || [ "$sum" -gt $((wall * 106 / 100)) ]; then fail "/proc/stat: $sum ticks of $wall"; fi
+
+# Polled time is idle time: a window of 1 ms, wakes every 2 ms, half of the time is polled.
+expect 0 haltpoll set governor=fixed:window_ns=1000000
+polled=$(counter polled_ns) sum=$(stat_sum) idle=$(stat_idle)
+i=0
+while [ $((i += 1)) -le 1500 ]; do usleep 2000; done
+polled=$(($(counter polled_ns) - polled)) sum=$(($(stat_sum) - sum)) idle=$(($(stat_idle) - idle))
+echo "polling: polled $((polled / 1000000)) ms; /proc/stat: $sum ticks, $idle idle"
+haltpoll status
+echo 0 >/sys/devices/system/cpu/cpu1/online
+expect 0 haltpoll stop
+echo 1 >/sys/devices/system/cpu/cpu1/online
+check_undone
+echo 'passed: counts'
