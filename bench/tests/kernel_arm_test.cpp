@@ -86,6 +86,9 @@ TEST(kernel_arm, a_worker_that_fails_leaves_it_switched_off) {
 
 TEST(kernel_arm, beside_the_process_arm) {
   NEEDS_TWO_CPUS();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's runtime and a preloaded library exclude each other";
+#endif
   bench_run b;
   b.o.backends = {"off", "process", "kernel"};
   b.o.rounds = 1;
