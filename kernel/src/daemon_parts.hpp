@@ -45,8 +45,7 @@ class undo_child {
   void ensure();
 
  private:
-  void start();
-  bool tell(const saved_host_poll& saved) const;
+  void start();  ///< the child has what is remembered by being a copy
   std::string pins_;
   msr_access& msr_;
   int lock_;

@@ -26,7 +26,8 @@ void undo(const std::string& pins, msr_access& msr, const saved_host_poll& saved
 }
 
 /// The child's whole life.
-[[noreturn]] void wait_and_undo(int socket, int lock, const std::string& pins, msr_access& msr) {
+[[noreturn]] void wait_and_undo(int socket, int lock, const std::string& pins, msr_access& msr,
+                                saved_host_poll saved) {
   ::setsid();  // signals to the daemon's group or terminal are not for us
   for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2})
     ::signal(s, SIG_IGN);
@@ -44,7 +45,6 @@ void undo(const std::string& pins, msr_access& msr, const saved_host_poll& saved
   if (null >= first_free) ::close(null);
   if (::chdir("/") != 0) ::_exit(1);
 
-  saved_host_poll saved;
   note n{};
   for (;;) {
     const ssize_t got = ::recv(first_free, &n, sizeof n, 0);
@@ -70,7 +70,7 @@ void undo_child::start() {
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    wait_and_undo(ends[1], lock_, pins_, msr_);
+    wait_and_undo(ends[1], lock_, pins_, msr_, saved_);
   }
   const int error = errno;
   ::close(ends[1]);
@@ -93,17 +93,13 @@ undo_child::~undo_child() {
   if (status != 0) undo(pins_, msr_, saved_);
 }
 
-bool undo_child::tell(const saved_host_poll& saved) const {
+bool undo_child::remember(const saved_host_poll& saved) {
+  saved_ = saved;
   for (const auto& [cpu, value] : saved.values) {
     const note n{cpu, value};
     if (::send(socket_, &n, sizeof n, MSG_NOSIGNAL) != sizeof n) return false;
   }
   return true;
-}
-
-bool undo_child::remember(const saved_host_poll& saved) {
-  saved_ = saved;
-  return tell(saved);
 }
 
 void undo_child::ensure() {
@@ -113,8 +109,6 @@ void undo_child::ensure() {
     pid_ = socket_ = -1;
   }
   start();
-  // One that dies meanwhile is replaced at the next look.
-  if (pid_ > 0) tell(saved_);
 }
 
 }  // namespace haltpoll::kernel

@@ -1,6 +1,8 @@
 // The daemon's life with a backend made of plain files: two at once, stopped, killed, refused.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -80,6 +82,7 @@ class daemon_life : public ::testing::Test {
         ::kill(child, SIGKILL);
         ::waitpid(child, nullptr, 0);
       }
+    eventually([&] { return !lock_held(options.lock); });  // undoing needs the directory
   }
 
   daemon_parts parts() {
@@ -128,6 +131,35 @@ class daemon_life : public ::testing::Test {
     return condition();
   }
   bool pinned() const { return fs::exists(dir / "pins"); }
+  /// Two CPUs whose host may poll, and a daemon that forbids it.
+  void switch_host_poll_off() {
+    std::ofstream(dir / "msr0") << 1;
+    std::ofstream(dir / "msr1") << 3;
+    options.host_poll_control = true;
+  }
+  std::string msrs() const {
+    std::string text, value;
+    for (const char* name : {"msr0", "msr1"})
+      if (std::ifstream(dir / name) >> value) text += value + " ";
+    return text;
+  }
+  void expect_everything_undone() {
+    EXPECT_TRUE(eventually([&] { return !lock_held(options.lock); }));
+    EXPECT_FALSE(pinned());
+    EXPECT_EQ(msrs(), options.host_poll_control ? "1 3 " : "");
+  }
+  /// The child of the daemon's that undoes; 0: there is none.
+  static pid_t undo_process_of(pid_t daemon) {
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      std::ifstream in(entry.path() / "stat");
+      pid_t child = 0, parent = 0;
+      std::string name, state;
+      if (in >> child >> name >> state >> parent && parent == daemon && name == "(haltpoll-undo)" &&
+          state != "Z")
+        return child;
+    }
+    return 0;
+  }
 };
 
 TEST_F(daemon_life, sigterm_ends_it_and_undoes_everything) {
@@ -194,6 +226,104 @@ TEST_F(daemon_life, a_signal_to_the_whole_group_leaves_the_undo_process_alive) {
   EXPECT_TRUE(eventually([&] { return !pinned(); }));
 }
 
+TEST_F(daemon_life, signals_to_the_undo_process_do_not_end_it) {
+  switch_host_poll_off();
+  const pid_t d = daemon();
+  pid_t undo = 0;
+  ASSERT_TRUE(eventually([&] { return (undo = undo_process_of(d)) != 0; }));
+  ASSERT_TRUE(eventually([&] { return ::getsid(undo) == undo; }));
+  for (const int s : {SIGTERM, SIGINT, SIGHUP}) ::kill(undo, s);
+  ::kill(d, SIGKILL);
+  exit_code_of(d);
+  expect_everything_undone();
+}
+
+TEST_F(daemon_life, a_killed_undo_process_is_replaced) {
+  switch_host_poll_off();
+  const pid_t d = daemon();
+  pid_t undo = 0, next = 0;
+  ASSERT_TRUE(eventually([&] { return (undo = undo_process_of(d)) != 0; }));
+  ::kill(undo, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return (next = undo_process_of(d)) != 0 && next != undo; }));
+  EXPECT_TRUE(pinned());
+  EXPECT_EQ(msrs(), "0 2 ");
+  ::kill(d, SIGKILL);
+  exit_code_of(d);
+  expect_everything_undone();
+}
+
+TEST_F(daemon_life, a_daemon_whose_undo_process_was_killed_undoes_by_itself) {
+  switch_host_poll_off();
+  const pid_t d = daemon();
+  pid_t undo = 0;
+  ASSERT_TRUE(eventually([&] { return (undo = undo_process_of(d)) != 0; }));
+  ::kill(undo, SIGKILL);
+  ::kill(d, SIGTERM);
+  EXPECT_EQ(exit_code_of(d), 0);
+  expect_everything_undone();
+}
+
+TEST_F(daemon_life, killed_between_two_msrs_both_are_put_back) {
+  switch_host_poll_off();
+  struct killed_at_the_second final : files_for_msrs {
+    using files_for_msrs::files_for_msrs;
+    pid_t daemon = ::getpid();
+    int write(u32 cpu, u32 msr, u64 value) override {
+      const int result = files_for_msrs::write(cpu, msr, value);
+      if (cpu == 1 && ::getpid() == daemon) ::raise(SIGKILL);
+      return result;
+    }
+  };
+  const pid_t d = ::fork();
+  if (d == 0) {
+    daemon_parts p = parts();
+    p.msr = std::make_unique<killed_at_the_second>(dir / ".");
+    ::_exit(run_daemon(
+        options, [](const auto&) {}, std::move(p)));
+  }
+  EXPECT_EQ(exit_code_of(d), 128 + SIGKILL);
+  expect_everything_undone();
+}
+
+TEST_F(daemon_life, the_undo_process_holds_nothing_of_the_daemons_but_the_lock) {
+  const pid_t d = daemon();
+  pid_t undo = 0;
+  ASSERT_TRUE(eventually([&] { return (undo = undo_process_of(d)) != 0; }));
+  std::map<std::string, std::string> files;
+  EXPECT_TRUE(eventually([&] {
+    files.clear();
+    std::error_code gone;
+    for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(undo) + "/fd", gone))
+      files[entry.path().filename()] = fs::read_symlink(entry.path(), gone);
+    return files.size() == 5;
+  }));
+  for (const char* standard : {"0", "1", "2"}) EXPECT_EQ(files[standard], "/dev/null");
+  EXPECT_TRUE(files["3"].starts_with("socket:")) << files["3"];
+  EXPECT_EQ(files["4"], options.lock);
+}
+
+TEST_F(daemon_life, sighup_is_ignored) {
+  const pid_t d = daemon();
+  ::kill(d, SIGHUP);
+  ::kill(d, SIGTERM);
+  EXPECT_EQ(exit_code_of(d), 0);
+}
+
+TEST_F(daemon_life, it_ticks) {
+  daemon_parts p = parts();
+  struct ticking final : files_for_pins {
+    using files_for_pins::files_for_pins;
+    void tick() override { ::kill(::getpid(), SIGTERM); }
+  };
+  p.start = [](const start_options& o) -> std::variant<std::unique_ptr<held_backend>, refusal> {
+    return std::make_unique<ticking>(o.pins);
+  };
+  EXPECT_EQ(run_daemon(
+                options, [](const auto&) {}, std::move(p)),
+            0);
+  expect_everything_undone();
+}
+
 TEST_F(daemon_life, stale_pins_do_not_bar_a_start) {
   make_pins(options.start.pins);  // as after kill -9 of both processes
   ASSERT_TRUE(pinned());
@@ -223,6 +353,63 @@ TEST_F(daemon_life, stop_where_nothing_runs) {
   was_running = true;
   EXPECT_FALSE(stop_daemon(was_running, options.lock));
   EXPECT_FALSE(was_running);
+}
+
+TEST_F(daemon_life, stop_waits_for_the_undo_of_a_daemon_that_was_killed) {
+  switch_host_poll_off();
+  const pid_t d = daemon();
+  ::kill(d, SIGKILL);
+  exit_code_of(d);
+  bool was_running = false;
+  EXPECT_FALSE(stop_daemon(was_running, options.lock));
+  EXPECT_FALSE(lock_held(options.lock));
+  EXPECT_FALSE(pinned());
+  EXPECT_EQ(msrs(), "1 3 ");
+}
+
+TEST_F(daemon_life, a_daemon_that_does_not_end_is_named) {
+  const pid_t d = daemon();
+  ::kill(d, SIGSTOP);
+  bool was_running = false;
+  const auto no = stop_daemon(was_running, options.lock, 50);
+  ASSERT_TRUE(no);
+  EXPECT_EQ(no->exit_code, 70);
+  EXPECT_EQ(no->what, "pid " + std::to_string(d) + ": has not ended within 50 ms of SIGTERM");
+  ::kill(d, SIGCONT);
+  EXPECT_EQ(exit_code_of(d), 0);
+}
+
+TEST_F(daemon_life, a_pid_that_is_another_process_by_now_is_not_signalled) {
+  const pid_t innocent = ::fork();
+  if (innocent == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  children.push_back(innocent);
+  const int held = ::open(options.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+  std::ofstream(options.lock) << innocent << "\n";
+  bool was_running = false;
+  const auto no = stop_daemon(was_running, options.lock, 50);
+  ::close(held);
+  ASSERT_TRUE(no);
+  EXPECT_EQ(no->exit_code, 70);
+  EXPECT_EQ(::waitpid(innocent, nullptr, WNOHANG), 0) << "it was ended";
+}
+
+TEST_F(daemon_life, stopping_it_takes_its_user) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root, to become another user";
+  const pid_t d = daemon();
+  fs::permissions(fs::path(options.lock).parent_path(), fs::perms(0755));
+  const pid_t stranger = ::fork();
+  if (stranger == 0) {
+    if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(1);
+    bool was_running = false;
+    const auto no = stop_daemon(was_running, options.lock);
+    ::_exit(no && was_running ? no->exit_code : 0);
+  }
+  EXPECT_EQ(exit_code_of(stranger), 77);
+  EXPECT_EQ(daemon_pid(options.lock), d);
 }
 
 TEST_F(daemon_life, a_refused_start_reports_once_and_leaves_nothing) {
@@ -271,23 +458,28 @@ TEST_F(daemon_life, unwritable_lock) {
 }
 
 TEST_F(daemon_life, the_service_manager_hears_of_it) {
-  const std::string path = dir / "notify";
-  const int listener = ::socket(AF_UNIX, SOCK_DGRAM, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
-  const pid_t d = daemon();
-  ::unsetenv("NOTIFY_SOCKET");
-  ::kill(d, SIGTERM);
-  EXPECT_EQ(exit_code_of(d), 0);
-  char text[256] = "";
-  ASSERT_GT(::recv(listener, text, sizeof text - 1, MSG_DONTWAIT), 0);
-  EXPECT_TRUE(std::string(text).starts_with("READY=1\n")) << text;
-  ASSERT_GT(::recv(listener, text, sizeof text - 1, MSG_DONTWAIT), 0);
-  EXPECT_TRUE(std::string(text).starts_with("STOPPING=1")) << text;
-  ::close(listener);
+  for (const std::string& name :
+       {dir / "notify", "@haltpoll_daemon_test_" + std::to_string(::getpid())}) {
+    const int listener = ::socket(AF_UNIX, SOCK_DGRAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    name.copy(address.sun_path, sizeof address.sun_path - 1);
+    if (name[0] == '@') address.sun_path[0] = '\0';
+    ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address),
+                     static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size())),
+              0);
+    ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
+    const pid_t d = daemon();
+    ::unsetenv("NOTIFY_SOCKET");
+    ::kill(d, SIGTERM);
+    EXPECT_EQ(exit_code_of(d), 0);
+    char text[256] = "";
+    ASSERT_GT(::recv(listener, text, sizeof text - 1, MSG_DONTWAIT), 0);
+    EXPECT_TRUE(std::string(text).starts_with("READY=1\n")) << text;
+    ASSERT_GT(::recv(listener, text, sizeof text - 1, MSG_DONTWAIT), 0);
+    EXPECT_TRUE(std::string(text).starts_with("STOPPING=1")) << text;
+    ::close(listener);
+  }
 }
 
 }  // namespace
