@@ -1,6 +1,6 @@
 # shellcheck shell=dash disable=SC2154,SC2034
 # BOOT --thread multi --timeout 280
-# Counts that no noise moves: interrupts per round trip, wakes without interrupt, what an idle machine polls, what the daemon costs, and
+# Counts, which need both CPUs to run at once and nothing more: interrupts per round trip, wakes without interrupt, what an idle machine polls, what the daemon costs, and
 # whether polled time is idle time in /proc/stat.
 # shellcheck source=tests/kernel/inside.sh
 . /work/inside.sh
