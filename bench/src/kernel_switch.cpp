@@ -13,30 +13,26 @@ using kernel::refusal;
 /// Our own: programs on descriptors of this process.
 class own_backend final : public kernel_switch {
  public:
-  void poll(bool on) override { std::atomic_ref(backend_->settings().enabled).store(on ? 1 : 0); }
-  kernel::totals counted() const override { return kernel::sum(backend_->cpus()); }
-  core::any::params governor() const override { return backend_->settings().governor; }
+  explicit own_backend(std::unique_ptr<kernel::local_backend> b) : backend_(std::move(b)) {}
+  void poll(bool on) override { std::atomic_ref(own().settings().enabled).store(on ? 1 : 0); }
+  kernel::totals counted() const override { return kernel::sum(own().cpus()); }
+  core::any::params governor() const override { return own().settings().governor; }
 
   static std::variant<std::shared_ptr<kernel_switch>, refusal> attach(
       const core::any::params& governor) {
-    auto own = std::make_shared<own_backend>();
     kernel::start_options o;
     o.governor = governor;
     o.pins = "";
     o.enabled = false;
-    auto started = kernel::backend::start(
-        o, {*own->probe_with_, kernel::read_environment(), *own->programs_, *own->cpus_,
-            kernel::read_guarded_machine(), kernel::this_architecture()});
+    auto started = kernel::local_backend::start(o);
     if (auto* no = std::get_if<refusal>(&started)) return *no;
-    own->backend_ = std::move(std::get<std::unique_ptr<kernel::backend>>(started));
-    return own;
+    return std::make_shared<own_backend>(
+        std::move(std::get<std::unique_ptr<kernel::local_backend>>(started)));
   }
 
  private:
-  std::unique_ptr<kernel::bpf_adapter> probe_with_ = kernel::libbpf_adapter();
-  std::unique_ptr<kernel::programs> programs_ = kernel::bpf_programs();
-  std::unique_ptr<kernel::exerciser> cpus_ = kernel::pinned_threads();
-  std::unique_ptr<kernel::backend> backend_;  // last, so that it goes first: it uses the programs
+  kernel::backend& own() const { return **backend_; }
+  std::unique_ptr<kernel::local_backend> backend_;
 };
 
 /// A daemon's, switched through its maps.

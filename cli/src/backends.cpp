@@ -30,21 +30,16 @@ void take(backend& b, const kernel::control& c) {
 
 /// Everything a start would do, without polling; undone before it returns.
 backend try_kernel() {
-  const auto bpf = kernel::libbpf_adapter();
-  const auto programs = kernel::bpf_programs();
-  const auto cpus = kernel::pinned_threads();
   kernel::start_options o;
   o.pins = "";
   o.enabled = false;
-  const kernel::guarded_machine m = kernel::read_guarded_machine();
-  auto started = kernel::backend::start(
-      o, {*bpf, kernel::read_environment(), *programs, *cpus, m, kernel::this_architecture()});
+  auto started = kernel::local_backend::start(o);
   if (const auto* no = std::get_if<kernel::refusal>(&started)) {
     backend b{"kernel", false, no->what, {}, no->hint, std::nullopt};
     if (!no->detail.empty()) b.details.push_back(no->detail);
     return b;
   }
-  const kernel::backend& running = *std::get<std::unique_ptr<kernel::backend>>(started);
+  const kernel::backend& running = **std::get<std::unique_ptr<kernel::local_backend>>(started);
   backend b{"kernel",
             true,
             fmt::format("{}/{} loads, attaches and was calibrated",

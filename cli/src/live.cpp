@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <haltpoll/core/spec.hpp>
@@ -52,10 +51,7 @@ std::string value_in_force(const control& c, std::span<const cpu_record> cpus,
     const kernel::cpu_list list = listed(cpus);
     return list.size() == cpus.size() ? "all" : kernel::to_string(list);
   }
-  const std::string_view name = s.name;
-  if (name == "guard_steal") return std::to_string(c.steal_percent);
-  if (name == "max_pollers") return std::to_string(c.max_pollers);
-  if (name == "max_polled_percent") return std::to_string(c.max_polled_percent);
+  if (s.running != nullptr) return std::to_string(c.*s.running);
   return (c.start_only & (1U << origin_of_setting(s))) != 0 ? "true" : "false";
 }
 
@@ -64,7 +60,7 @@ std::string known_keys(core::any::kind governor) {
   for (const spec::key& k : spec::keys)
     if (k.governor == governor) list += std::string(", ") + k.name;
   for (const kernel_setting& s : kernel_settings())
-    if (s.live) list += std::string(", ") + s.name;
+    if (s.live()) list += std::string(", ") + s.name;
   return list;
 }
 
@@ -93,7 +89,7 @@ void assign(change& to, const std::string& key, const std::string& value) {
                   fmt::format("set: unknown key \"{}\" with governor {}", key,
                               spec::name_of(to.governor.which)),
                   "there are " + known_keys(to.governor.which));
-  if (!s->live)
+  if (!s->live())
     throw failure(exit_code::usage, fmt::format("set: {} can be given at the start only", key),
                   fmt::format("haltpoll stop, then haltpoll start {}={}", flag_of(*s), value));
   to.settings.emplace_back(s, parse_kernel_value(*s, {value, origin}, exit_code::usage));
@@ -102,19 +98,10 @@ void assign(change& to, const std::string& key, const std::string& value) {
 
 void store_setting(control& c, std::span<cpu_record> cpus, const kernel_setting& s,
                    const kernel_value& v) {
-  constexpr auto relaxed = std::memory_order_relaxed;
-  const std::string_view name = s.name;
-  if (name == "guard_steal") std::atomic_ref(c.steal_percent).store(v.number, relaxed);
-  if (name == "max_pollers") std::atomic_ref(c.max_pollers).store(v.number, relaxed);
-  if (name == "max_polled_percent") std::atomic_ref(c.max_polled_percent).store(v.number, relaxed);
-  if (s.kind != value_kind::cpus) return;
-  for (u32 cpu = 0; cpu < cpus.size(); ++cpu) {
-    std::atomic_ref guards(cpus[cpu].guards);
-    if (std::binary_search(v.cpus.begin(), v.cpus.end(), cpu))
-      guards.fetch_and(~kernel::guard::cpu_list, relaxed);
-    else
-      guards.fetch_or(kernel::guard::cpu_list, relaxed);
-  }
+  if (s.kind == value_kind::cpus)
+    kernel::limit_to(v.cpus, cpus);
+  else
+    std::atomic_ref(c.*s.running).store(v.number, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -140,12 +127,12 @@ std::vector<live_value> live_values(const control& c, std::span<const cpu_record
 }
 
 void remember_start(control& c, const start_settings& s) {
+  kernel::daemon_options options = s.options;  // the table's places are not const
   write_origin(c, governor_origin, s.governor_origin);
   u32 on = 0;
   for (const kernel_setting& k : kernel_settings()) {
     write_origin(c, origin_of_setting(k), s.origins.at(k.name));
-    if (k.kind == value_kind::boolean && text_of(s.options, k) == "true")
-      on |= 1U << origin_of_setting(k);
+    if (k.kind == value_kind::boolean && *k.boolean(options)) on |= 1U << origin_of_setting(k);
   }
   c.start_only = on;
 }
@@ -166,10 +153,8 @@ void set_live(control& c, std::span<cpu_record> cpus, const std::vector<std::str
   // Single keys may contradict each other: the whole is checked as a SPEC would be.
   parse_governor(full_spec(to.governor), "set");
   for (const auto& [s, v] : to.settings)
-    for (const u32 cpu : v.cpus)
-      if (!std::binary_search(online.begin(), online.end(), cpu))
-        throw failure(exit_code::usage, fmt::format("set cpus: CPU {} is not online; there are {}",
-                                                    cpu, kernel::to_string(online)));
+    if (const std::string why = kernel::not_online(v.cpus, online); !why.empty())
+      throw failure(exit_code::usage, "set cpus: " + why);
   kernel::store(c, to.governor);
   for (const auto& [s, v] : to.settings) store_setting(c, cpus, *s, v);
   for (const std::size_t at : to.origins) {

@@ -11,49 +11,46 @@ namespace {
 
 constexpr u32 any_number = 8192;  // CPUs that a kernel can have
 
+template <bool kernel::guard_options::*field>
+bool* guard(kernel::daemon_options& o) {
+  return &(o.start.guards.*field);
+}
+template <u32 kernel::guard_options::*field>
+u32* limit(kernel::daemon_options& o) {
+  return &(o.start.guards.*field);
+}
+bool* host_poll(kernel::daemon_options& o) { return &o.host_poll_control; }
+
+using guards = kernel::guard_options;
+using kernel::control;
+
 constexpr kernel_setting table[] = {
-    {"cpus", value_kind::cpus, 0, true, "only these CPUs poll, such as 0-3,8"},
-    {"guard_steal", value_kind::number, 100, true,
-     "percent of a CPU's time that the host may take before its window is halved; 0: off"},
-    {"max_pollers", value_kind::number, any_number, true,
-     "CPUs that may poll at once; 0: no limit"},
-    {"max_polled_percent", value_kind::number, 100, true,
-     "share of a CPU's time that may be polled; 0: no limit"},
-    {"guard_nohz_full", value_kind::boolean, 0, false,
-     "CPUs under nohz_full or isolcpus do not poll"},
-    {"guard_haltpoll", value_kind::boolean, 0, false,
-     "do not start where the kernel's own haltpoll polls"},
-    {"guard_mwait", value_kind::boolean, 0, false,
-     "do not start where idle CPUs are woken without an interrupt already (MWAIT, idle=poll)"},
-    {"guard_clock", value_kind::boolean, 0, false,
-     "do not start where reading the clock leaves the guest"},
-    {"host_poll_control", value_kind::boolean, 0, false,
-     "switch the KVM host's own halt polling off meanwhile (MSR 0x4b564d05)"},
+    {"cpus", value_kind::cpus, 0, "only these CPUs poll, such as 0-3,8"},
+    {"guard_steal", value_kind::number, 100,
+     "percent of a CPU's time that the host may take before its window is halved; 0: off", nullptr,
+     limit<&guards::steal_percent>, &control::steal_percent},
+    {"max_pollers", value_kind::number, any_number, "CPUs that may poll at once; 0: no limit",
+     nullptr, limit<&guards::max_pollers>, &control::max_pollers},
+    {"max_polled_percent", value_kind::number, 100,
+     "share of a CPU's time that may be polled; 0: no limit", nullptr,
+     limit<&guards::max_polled_percent>, &control::max_polled_percent},
+    {"guard_nohz_full", value_kind::boolean, 0, "CPUs under nohz_full or isolcpus do not poll",
+     guard<&guards::nohz_full>},
+    {"guard_haltpoll", value_kind::boolean, 0, "do not start where the kernel's own haltpoll polls",
+     guard<&guards::haltpoll>},
+    {"guard_mwait", value_kind::boolean, 0,
+     "do not start where idle CPUs are woken without an interrupt already (MWAIT, idle=poll)",
+     guard<&guards::mwait>},
+    {"guard_clock", value_kind::boolean, 0, "do not start where reading the clock leaves the guest",
+     guard<&guards::clock>},
+    {"host_poll_control", value_kind::boolean, 0,
+     "switch the KVM host's own halt polling off meanwhile (MSR 0x4b564d05)", host_poll},
 };
 static_assert(std::size(table) + core::spec::key_count + 1 <= kernel::origin_count);
 
-bool* boolean_in(kernel::daemon_options& o, std::string_view name) {
-  kernel::guard_options& g = o.start.guards;
-  if (name == "guard_nohz_full") return &g.nohz_full;
-  if (name == "guard_haltpoll") return &g.haltpoll;
-  if (name == "guard_mwait") return &g.mwait;
-  if (name == "guard_clock") return &g.clock;
-  return &o.host_poll_control;
-}
-
-u32* number_in(kernel::daemon_options& o, std::string_view name) {
-  kernel::guard_options& g = o.start.guards;
-  if (name == "guard_steal") return &g.steal_percent;
-  if (name == "max_pollers") return &g.max_pollers;
-  return &g.max_polled_percent;
-}
-
-std::string with(std::string_view name, char from, char to, bool upper) {
-  std::string text(name);
-  for (char& c : text) {
-    if (c == from) c = to;
-    if (upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
+template <class Change>
+std::string each_letter(std::string text, Change change) {
+  std::transform(text.begin(), text.end(), text.begin(), change);
   return text;
 }
 
@@ -67,9 +64,11 @@ const kernel_setting* find_kernel_setting(std::string_view name) {
   return nullptr;
 }
 
-std::string flag_of(const kernel_setting& s) { return "--" + with(s.name, '_', '-', false); }
+std::string flag_of(const kernel_setting& s) {
+  return "--" + each_letter(s.name, [](char c) { return c == '_' ? '-' : c; });
+}
 std::string variable_of(const kernel_setting& s) {
-  return "HALTPOLL_" + with(s.name, '_', '_', true);
+  return "HALTPOLL_" + each_letter(s.name, [](unsigned char c) { return std::toupper(c); });
 }
 
 kernel_value parse_kernel_value(const kernel_setting& s, const setting<std::string>& text,
@@ -101,21 +100,10 @@ kernel_value parse_kernel_value(const kernel_setting& s, const setting<std::stri
 
 void put(kernel::daemon_options& o, const kernel_setting& s, const kernel_value& v) {
   switch (s.kind) {
-    case value_kind::boolean: *boolean_in(o, s.name) = v.on; break;
-    case value_kind::number: *number_in(o, s.name) = v.number; break;
+    case value_kind::boolean: *s.boolean(o) = v.on; break;
+    case value_kind::number: *s.number(o) = v.number; break;
     case value_kind::cpus: o.start.guards.cpus = v.cpus; break;
   }
-}
-
-std::string text_of(const kernel::daemon_options& o, const kernel_setting& s) {
-  auto& options = const_cast<kernel::daemon_options&>(o);
-  switch (s.kind) {
-    case value_kind::boolean: return *boolean_in(options, s.name) ? "true" : "false";
-    case value_kind::number: return std::to_string(*number_in(options, s.name));
-    case value_kind::cpus:
-      return o.start.guards.cpus ? kernel::to_string(*o.start.guards.cpus) : std::string("all");
-  }
-  return "";
 }
 
 start_settings effective_start_settings(const layer& flags) {

@@ -19,9 +19,15 @@ struct kernel_setting {
   const char*
       name;  ///< in the file and for set and get; flags have dashes, variables HALTPOLL_ and capitals
   value_kind kind;
-  u32 max;    ///< of a number
-  bool live;  ///< `set` changes it while the backend runs
+  u32 max;  ///< of a number
   const char* help;
+  // Where the value lives: one of the first two (none for `cpus`, of which there is one), and in a backend that runs.
+  bool* (*boolean)(kernel::daemon_options&) = nullptr;
+  u32* (*number)(kernel::daemon_options&) = nullptr;
+  u32 kernel::control::*running = nullptr;
+
+  /// `set` changes it while the backend runs.
+  bool live() const { return kind == value_kind::cpus || running != nullptr; }
 };
 
 /// The order is that of `get`, and of control::origin after the governor's.
@@ -42,8 +48,6 @@ kernel_value parse_kernel_value(const kernel_setting& s, const setting<std::stri
 
 /// Puts a value into the options of a start.
 void put(kernel::daemon_options& o, const kernel_setting& s, const kernel_value& v);
-/// The value in those options, as it would be written.
-std::string text_of(const kernel::daemon_options& o, const kernel_setting& s);
 
 /// Options of a start with the origin of each setting, by name ("governor" among them).
 struct start_settings {

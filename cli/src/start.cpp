@@ -73,6 +73,7 @@ std::vector<std::string> unpacked(const std::string& all) {
     }
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < 3 && null >= 0; ++fd) ::dup2(null, fd);
+    if (null > 2) ::close(null);
     if (::chdir("/") != 0) ::_exit(exit_code::internal);
     // Below PIPE_BUF; a reader that is gone is no reason to end.
     (void)!::write(to, report.data(), report.size());

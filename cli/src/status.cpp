@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <ctime>
+#include <haltpoll/cpu/clock.hpp>
 #include <nlohmann/json.hpp>
 
 #include "live.hpp"
@@ -17,12 +17,6 @@ namespace haltpoll::cli {
 using json = nlohmann::ordered_json;
 
 namespace {
-
-u64 monotonic_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<u64>(t.tv_sec) * 1'000'000'000 + static_cast<u64>(t.tv_nsec);
-}
 
 double share(u64 part, u64 whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -122,7 +116,7 @@ std::function<int()> declare(CLI::App& app, const trailing&) {
     const kernel::running r = running_backend();
     const kernel::cpu_list online = kernel::read_guarded_machine().online;
     const auto text = *as_json ? status_json : status_text;
-    fmt::print("{}", text(r.settings(), r.cpus(), online, monotonic_ns()));
+    fmt::print("{}", text(r.settings(), r.cpus(), online, cpu::now_ns()));
     return 0;
   };
 }

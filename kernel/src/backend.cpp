@@ -1,16 +1,15 @@
 #include <signal.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <haltpoll/core/spec.hpp>
+#include <haltpoll/cpu/clock.hpp>
 #include <haltpoll/kernel/backend.hpp>
-#include <sstream>
+
+#include "files.hpp"
 
 namespace haltpoll::kernel {
 namespace {
@@ -20,22 +19,7 @@ constexpr u32 exercise_tries = 8;
 
 std::string errno_text(int negative) { return std::strerror(-negative); }
 
-std::string read_all(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-u64 monotonic_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<u64>(t.tv_sec) * 1'000'000'000 + static_cast<u64>(t.tv_nsec);
-}
-
-refusal from_probe(const probe_result& r) {
-  return {r.exit_code, r.summary, r.detail, "poll per process instead: haltpoll run -- COMMAND"};
-}
+constexpr const char* process_instead = "poll per process instead: haltpoll run -- COMMAND";
 
 std::optional<refusal> attach_all(programs& p) {
   for (const place where : {place::exit, place::inner, place::entry, place::elided_interrupt}) {
@@ -75,7 +59,7 @@ std::variant<calibrated, refusal> calibrate(programs& p, exerciser& cpus, const 
   const auto cannot = [](const std::string& why) {
     return refusal{69, "the NEED_RESCHED bit of this kernel cannot be told: " + why,
                    "polling with a wrong bit would delay wake-ups, so nothing is polled",
-                   "poll per process instead: haltpoll run -- COMMAND"};
+                   process_instead};
   };
   const std::span<cpu_record> records = p.cpus();
   for (cpu_record& r : records) {
@@ -108,7 +92,8 @@ backend::backend(programs& p, const start_options& o, const guarded_machine& m)
 std::variant<std::unique_ptr<backend>, refusal> backend::start(const start_options& o,
                                                                surroundings s) {
   const probe_result probed = probe(s.probe_with, s.env);
-  if (!probed.usable) return from_probe(probed);
+  if (!probed.usable)
+    return refusal{probed.exit_code, probed.summary, probed.detail, process_instead};
   if (auto no = refuse(o.guards, s.machine)) return *no;
   if (const int code = s.loaded.load(*probed.usable); code != 0)
     return refusal{69, "the kernel does not load our programs: " + errno_text(code), s.loaded.log(),
@@ -121,7 +106,6 @@ std::variant<std::unique_ptr<backend>, refusal> backend::start(const start_optio
   auto found = calibrate(s.loaded, s.cpus, s.machine.online, s.arch);
   if (auto* no = std::get_if<refusal>(&found)) return *no;
   const calibrated& c = std::get<calibrated>(found);
-  b->bits_ = c.bits;
   // Half: the few wakes that come just before the halt are elided on every kernel.
   if (o.guards.mwait && c.elided_permille > 500)
     return refusal{69,
@@ -137,7 +121,7 @@ std::variant<std::unique_ptr<backend>, refusal> backend::start(const start_optio
   settings.mwait_seen = c.elided_permille;
   settings.hook = static_cast<u32>(b->hook_);
   settings.daemon_pid = static_cast<u32>(::getpid());
-  settings.started_ns = monotonic_ns();
+  settings.started_ns = cpu::now_ns();
   settings.max_pollers = o.guards.max_pollers;
   settings.max_polled_percent = o.guards.max_polled_percent;
   settings.steal_percent = o.guards.steal_percent;
@@ -151,6 +135,15 @@ std::variant<std::unique_ptr<backend>, refusal> backend::start(const start_optio
   }
   std::atomic_ref(settings.enabled).store(o.enabled ? 1 : 0);
   return b;
+}
+
+std::variant<std::unique_ptr<local_backend>, refusal> local_backend::start(const start_options& o) {
+  auto local = std::make_unique<local_backend>();
+  auto started = backend::start(o, {*local->probe_with_, read_environment(), *local->programs_,
+                                    *local->cpus_, read_guarded_machine(), this_architecture()});
+  if (auto* no = std::get_if<refusal>(&started)) return *no;
+  local->backend_ = std::move(std::get<std::unique_ptr<backend>>(started));
+  return local;
 }
 
 backend::~backend() {

@@ -120,23 +120,19 @@ void loop(held_backend& backend, undo_child& undo, int signals) {
 
 class real_backend final : public held_backend {
  public:
-  void tick() override { backend_->tick(); }
-  const backend* get() const override { return backend_.get(); }
+  void tick() override { (*backend_)->tick(); }
+  const backend* get() const override { return &**backend_; }
 
   static std::variant<std::unique_ptr<held_backend>, refusal> start(const start_options& o) {
-    auto held = std::make_unique<real_backend>();
-    auto started = backend::start(o, {*held->probe_with_, read_environment(), *held->programs_,
-                                      *held->cpus_, read_guarded_machine(), this_architecture()});
+    auto started = local_backend::start(o);
     if (auto* no = std::get_if<refusal>(&started)) return *no;
-    held->backend_ = std::move(std::get<std::unique_ptr<backend>>(started));
+    auto held = std::make_unique<real_backend>();
+    held->backend_ = std::move(std::get<std::unique_ptr<local_backend>>(started));
     return held;
   }
 
  private:
-  std::unique_ptr<bpf_adapter> probe_with_ = libbpf_adapter();
-  std::unique_ptr<programs> programs_ = bpf_programs();
-  std::unique_ptr<exerciser> cpus_ = pinned_threads();
-  std::unique_ptr<backend> backend_;  // last, so that it goes first: it uses the programs
+  std::unique_ptr<local_backend> backend_;
 };
 
 /// From the lock on; everything it makes is undone when it returns.

@@ -1,22 +1,16 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <haltpoll/core/spec.hpp>
 #include <haltpoll/kernel/guards.hpp>
 #include <iterator>
 #include <sstream>
 #include <string_view>
 
+#include "files.hpp"
+
 namespace haltpoll::kernel {
 namespace {
-
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 /// A list the kernel wrote; a missing file is an empty one, and so is what some kernels print of a list that was never made.
 cpu_list read_list(const std::string& path, std::string& unreadable) {
@@ -64,6 +58,8 @@ constexpr text_of_guard texts[] = {
     {guard::nohz_full, "nohz_full: isolated, does not poll"},
 };
 
+bool listed(const cpu_list& l, u32 cpu) { return std::binary_search(l.begin(), l.end(), cpu); }
+
 std::string percent(u32 permille) {
   return std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %";
 }
@@ -97,12 +93,8 @@ std::optional<refusal> refuse(const guard_options& o, const guarded_machine& m) 
   };
   if (!m.unreadable.empty()) return refusal{69, m.unreadable, "", ""};
   if (o.cpus)
-    for (const u32 cpu : *o.cpus)
-      if (!std::binary_search(m.online.begin(), m.online.end(), cpu))
-        return refusal{
-            64,
-            "cpus: CPU " + std::to_string(cpu) + " is not online; there are " + to_string(m.online),
-            "", ""};
+    if (const std::string why = not_online(*o.cpus, m.online); !why.empty())
+      return refusal{64, "cpus: " + why, "", ""};
   if (o.haltpoll && m.cpuidle_driver != "none" &&
       (m.cpuidle_driver == "haltpoll" || m.cpuidle_governor == "haltpoll"))
     return refusal{69,
@@ -129,18 +121,31 @@ std::optional<refusal> refuse(const guard_options& o, const guarded_machine& m) 
   return std::nullopt;
 }
 
-void apply(const guard_options& o, const guarded_machine& m, std::span<cpu_record> records) {
-  const auto listed = [](const cpu_list& l, u32 cpu) {
-    return std::binary_search(l.begin(), l.end(), cpu);
-  };
+std::string not_online(const cpu_list& wanted, const cpu_list& online) {
+  for (const u32 cpu : wanted)
+    if (!listed(online, cpu))
+      return "CPU " + std::to_string(cpu) + " is not online; there are " + to_string(online);
+  return "";
+}
+
+void limit_to(const cpu_list& cpus, std::span<cpu_record> records) {
   for (u32 cpu = 0; cpu < records.size(); ++cpu) {
-    u32 bits = 0;
-    if (o.cpus && !listed(*o.cpus, cpu)) bits |= guard::cpu_list;
-    if (o.nohz_full && (listed(m.nohz_full, cpu) || listed(m.isolated, cpu)))
-      bits |= guard::nohz_full;
-    records[cpu].window_cap_ns = core::spec::hard_cap_ns;
-    std::atomic_ref(records[cpu].guards).store(bits, std::memory_order_relaxed);
+    std::atomic_ref guards(records[cpu].guards);
+    if (listed(cpus, cpu))
+      guards.fetch_and(~guard::cpu_list, std::memory_order_relaxed);
+    else
+      guards.fetch_or(guard::cpu_list, std::memory_order_relaxed);
   }
+}
+
+void apply(const guard_options& o, const guarded_machine& m, std::span<cpu_record> records) {
+  for (u32 cpu = 0; cpu < records.size(); ++cpu) {
+    const bool excluded = o.nohz_full && (listed(m.nohz_full, cpu) || listed(m.isolated, cpu));
+    records[cpu].window_cap_ns = core::spec::hard_cap_ns;
+    std::atomic_ref(records[cpu].guards)
+        .store(excluded ? guard::nohz_full : 0, std::memory_order_relaxed);
+  }
+  if (o.cpus) limit_to(*o.cpus, records);
 }
 
 std::vector<std::string> describe(const cpu_record& r) {

@@ -76,6 +76,16 @@ template <class T>
   return static_cast<struct control*>(bpf_map_lookup_elem(&settings, &zero));
 }
 
+/// The record of the CPU whose idle task this is; null in play_idle(), a thread that shall cool the CPU.
+[[gnu::always_inline]] cpu_record* record_of_idle(task_struct* task) {
+  return read<int>(task, pid_offset) != 0 ? nullptr : record_of(bpf_get_smp_processor_id());
+}
+
+/// How often the task was switched out.
+[[gnu::always_inline]] u64 switches_of(task_struct* task) {
+  return read<unsigned long>(task, nvcsw_offset) + read<unsigned long>(task, nivcsw_offset);
+}
+
 struct poll {
   u64 deadline_ns;
   u64 mask;
@@ -156,8 +166,7 @@ long turn(u32 i, void* data) {
   const struct control* c = settings_in_force();
   if (c == nullptr || (c->enabled | c->calibrating) == 0) return;
   task_struct* task = bpf_get_current_task_btf();
-  if (read<int>(task, pid_offset) != 0) return;  // play_idle(): a thread that shall cool the CPU
-  cpu_record* r = record_of(bpf_get_smp_processor_id());
+  cpu_record* r = record_of_idle(task);
   if (r == nullptr) return;
   const u64 flags = flags_of(task);
   if (c->calibrating != 0) {
@@ -166,9 +175,7 @@ long turn(u32 i, void* data) {
   }
   const u64 mask = c->need_resched;
   if (c->enabled == 0 || mask == 0) return;
-  if (r->ended_by_hit != 0 && r->entered_ns == 0 &&
-      r->switches ==
-          read<unsigned long>(task, nvcsw_offset) + read<unsigned long>(task, nivcsw_offset))
+  if (r->ended_by_hit != 0 && r->entered_ns == 0 && r->switches == switches_of(task))
     ++r->hits_without_task;
   if ((flags & mask) != 0) {
     r->entered_ns = 0;
@@ -204,8 +211,7 @@ SEC("fentry/arch_cpu_idle_exit") int idle_again(u64* ctx) {
   const u64 mask = c->need_resched;
   task_struct* task = bpf_get_current_task_btf();
   if (mask == 0 || (flags_of(task) & mask) != 0) return 0;
-  if (read<int>(task, pid_offset) != 0) return 0;
-  cpu_record* r = record_of(bpf_get_smp_processor_id());
+  cpu_record* r = record_of_idle(task);
   if (r == nullptr || r->entered_ns == 0) return 0;
   const u64 now_ns = bpf_ktime_get_ns();
   learn(c, r, now_ns);
@@ -218,8 +224,7 @@ SEC("fentry/tick_nohz_idle_exit") int idle_exit(u64* ctx) {
   const struct control* c = settings_in_force();
   if (c == nullptr || (c->enabled | c->calibrating) == 0) return 0;
   task_struct* task = bpf_get_current_task_btf();
-  if (read<int>(task, pid_offset) != 0) return 0;
-  cpu_record* r = record_of(bpf_get_smp_processor_id());
+  cpu_record* r = record_of_idle(task);
   if (r == nullptr) return 0;
   if (c->calibrating != 0) {
     r->exit_flags &= flags_of(task);
@@ -232,7 +237,7 @@ SEC("fentry/tick_nohz_idle_exit") int idle_exit(u64* ctx) {
   r->idle_ns += now_ns - r->entered_ns;
   core::count(r->idle, now_ns - r->entered_ns);
   r->entered_ns = 0;
-  r->switches = read<unsigned long>(task, nvcsw_offset) + read<unsigned long>(task, nivcsw_offset);
+  r->switches = switches_of(task);
   return 0;
 }
 

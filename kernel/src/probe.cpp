@@ -4,6 +4,8 @@
 #include <haltpoll/kernel/probe.hpp>
 #include <sstream>
 
+#include "files.hpp"
+
 namespace haltpoll::kernel {
 namespace {
 
@@ -126,13 +128,6 @@ std::string describe(hook h, const attempt& a) {
   static const char* const steps[] = {"finding the function", "load", "attach", ""};
   return std::string(name_of(h)) + "/" + idle_function + ": " + errno_name(a.error) + " on " +
          steps[static_cast<int>(a.reached)];
-}
-
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
 }
 
 /// "none [integrity] confidentiality" -> "integrity"

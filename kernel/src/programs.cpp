@@ -159,8 +159,8 @@ class bpf_object_programs final : public programs {
     if (const int code = bpf_map__set_max_entries(object_->maps.cpus, count); code != 0)
       return code;
     if (const int code = poll__load(object_); code != 0) return code;
-    settings_ = mapped_array(::dup(bpf_map__fd(object_->maps.settings)), sizeof(control), 1, true);
-    cpus_ = mapped_array(::dup(bpf_map__fd(object_->maps.cpus)), sizeof(cpu_record), count, true);
+    settings_ = mapped_array(::dup(bpf_map__fd(object_->maps.settings)), sizeof(control), 1);
+    cpus_ = mapped_array(::dup(bpf_map__fd(object_->maps.cpus)), sizeof(cpu_record), count);
     if (settings_.data() == nullptr || cpus_.data() == nullptr) return -errno;
     new (settings_.data()) control{};
     return 0;

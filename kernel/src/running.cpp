@@ -40,7 +40,7 @@ std::variant<mapped_array, refusal> open_array(const std::string& path, std::siz
                        std::to_string(value_size),
                    "haltpoll stop, then haltpoll start"};
   }
-  mapped_array a(fd, value_size, info.max_entries, true);
+  mapped_array a(fd, value_size, info.max_entries);
   if (a.data() == nullptr) return refusal{70, path + ": mmap: " + std::strerror(errno), "", ""};
   return a;
 }
@@ -50,9 +50,9 @@ u64 load(const u64& word) { return __atomic_load_n(&word, __ATOMIC_RELAXED); }
 
 }  // namespace
 
-mapped_array::mapped_array(int fd, std::size_t value_size, std::size_t entries, bool writable)
+mapped_array::mapped_array(int fd, std::size_t value_size, std::size_t entries)
     : bytes_(bytes_of(value_size, entries)), entries_(entries), fd_(fd) {
-  at_ = ::mmap(nullptr, bytes_, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd_, 0);
+  at_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at_ == MAP_FAILED) at_ = nullptr;
 }
 

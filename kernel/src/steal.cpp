@@ -28,18 +28,15 @@ void lower(cpu_record& r) {
   std::atomic_ref(r.guards).fetch_or(guard::steal, std::memory_order_relaxed);
 }
 
-void raise(cpu_record& r) {
-  u64 cap = r.window_cap_ns < shortest_window_ns ? shortest_window_ns : r.window_cap_ns * 2;
-  if (cap >= core::spec::hard_cap_ns) {
-    cap = core::spec::hard_cap_ns;
-    std::atomic_ref(r.guards).fetch_and(~guard::steal, std::memory_order_relaxed);
-  }
-  std::atomic_ref(r.window_cap_ns).store(cap, std::memory_order_relaxed);
-}
-
 void lift(cpu_record& r) {
   std::atomic_ref(r.window_cap_ns).store(core::spec::hard_cap_ns, std::memory_order_relaxed);
   std::atomic_ref(r.guards).fetch_and(~guard::steal, std::memory_order_relaxed);
+}
+
+void raise(cpu_record& r) {
+  const u64 cap = r.window_cap_ns < shortest_window_ns ? shortest_window_ns : r.window_cap_ns * 2;
+  if (cap >= core::spec::hard_cap_ns) return lift(r);
+  std::atomic_ref(r.window_cap_ns).store(cap, std::memory_order_relaxed);
 }
 
 }  // namespace

@@ -96,6 +96,19 @@ class daemon_life : public ::testing::Test {
     return p;
   }
 
+  /// One that ends with `code` in this process, and reports why exactly once.
+  refusal refused_with(int code) {
+    int reports = 0;
+    refusal why;
+    const auto report = [&](const std::variant<const backend*, refusal>& r) {
+      ++reports;
+      if (const auto* no = std::get_if<refusal>(&r)) why = *no;
+    };
+    EXPECT_EQ(run_daemon(options, report, parts()), code);
+    EXPECT_EQ(reports, 1);
+    return why;
+  }
+
   /// A daemon in a process of its own; returns once it reported.
   pid_t daemon() {
     int ready[2];
@@ -175,17 +188,7 @@ TEST_F(daemon_life, sigterm_ends_it_and_undoes_everything) {
 
 TEST_F(daemon_life, a_second_one_says_who_runs) {
   const pid_t d = daemon();
-  int reports = 0;
-  refusal why;
-  const int code = run_daemon(
-      options,
-      [&](const auto& r) {
-        ++reports;
-        if (const auto* no = std::get_if<refusal>(&r)) why = *no;
-      },
-      parts());
-  EXPECT_EQ(code, 69);
-  EXPECT_EQ(reports, 1);
+  const refusal why = refused_with(69);
   EXPECT_NE(why.what.find("pid " + std::to_string(d)), std::string::npos) << why.what;
   EXPECT_TRUE(pinned()) << "the second one took the first one's pins away";
   EXPECT_EQ(daemon_pid(options.lock), d);
@@ -429,14 +432,7 @@ TEST_F(daemon_life, a_refused_start_reports_once_and_leaves_nothing) {
 TEST_F(daemon_life, host_poll_that_cannot_be_switched_off_on_every_cpu_stays_on_everywhere) {
   std::ofstream(dir / "msr0") << 1;  // CPU 1 has none
   options.host_poll_control = true;
-  refusal why;
-  const int code = run_daemon(
-      options,
-      [&](const auto& r) {
-        if (const auto* no = std::get_if<refusal>(&r)) why = *no;
-      },
-      parts());
-  EXPECT_EQ(code, 69);
+  const refusal why = refused_with(69);
   EXPECT_NE(why.what.find("CPU 1"), std::string::npos) << why.what;
   u64 value = 0;
   EXPECT_EQ(files_for_msrs(dir / ".").read(0, 0, value), 0);
@@ -446,14 +442,7 @@ TEST_F(daemon_life, host_poll_that_cannot_be_switched_off_on_every_cpu_stays_on_
 
 TEST_F(daemon_life, unwritable_lock) {
   options.lock = dir / "missing/lock";
-  refusal why;
-  const int code = run_daemon(
-      options,
-      [&](const auto& r) {
-        if (const auto* no = std::get_if<refusal>(&r)) why = *no;
-      },
-      parts());
-  EXPECT_EQ(code, 69);
+  const refusal why = refused_with(69);
   EXPECT_NE(why.what.find("missing/lock: No such file"), std::string::npos) << why.what;
 }
 

@@ -26,7 +26,7 @@ int memory_file(std::size_t bytes) {
 TEST(mapped_array, maps_what_others_see) {
   const int fd = memory_file(3 * sizeof(cpu_record));
   const int other = dup(fd);
-  mapped_array array(fd, sizeof(cpu_record), 3, true);
+  mapped_array array(fd, sizeof(cpu_record), 3);
   ASSERT_NE(array.data(), nullptr);
   EXPECT_EQ(array.entries(), 3U);
   static_cast<cpu_record*>(array.data())[2].window_cap_ns = 7;
@@ -41,7 +41,7 @@ TEST(mapped_array, maps_what_others_see) {
 TEST(mapped_array, moves_and_closes) {
   const int fd = memory_file(4096);
   {
-    mapped_array first(fd, 4096, 1, true);
+    mapped_array first(fd, 4096, 1);
     void* at = first.data();
     mapped_array second(std::move(first));
     EXPECT_EQ(second.data(), at);
@@ -54,7 +54,7 @@ TEST(mapped_array, moves_and_closes) {
 }
 
 TEST(mapped_array, says_that_it_could_not) {
-  const mapped_array none(-1, 4096, 1, true);
+  const mapped_array none(-1, 4096, 1);
   EXPECT_EQ(none.data(), nullptr);
 }
 

@@ -10,14 +10,7 @@ export TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 trap 'rm -rf "$work"' EXIT
 
-skip() { echo "skipped: $*"; exit 77; }
-case $arch in
-  amd64) qemu='qemu-system-x86_64' ;;
-  arm64) qemu='qemu-system-aarch64' ;;
-esac
-command -v "$qemu" >/dev/null || skip "$qemu is not installed"
-why=$("$lab/kernel" --fetched "$arch" "$kernel" 2>&1 >/dev/null) || skip "$why"
-for tool in busybox bpftool; do why=$("$lab/tools" --fetched "$arch" "$tool" 2>&1 >/dev/null) || skip "$why"; done
+qemu=$("$lab/ready" "$arch" "$kernel") || exit
 
 # boot [OPTIONS] -- COMMAND...: one boot of the test's kernel. Leaves code, $work/stdout, $work/stderr. The marker among the
 # kernel's arguments is how left_running finds QEMU.

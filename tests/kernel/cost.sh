@@ -3,7 +3,7 @@
 # What an idle period costs where the window is 0: the mean run time of each program, which under --icount is the number of guest
 # instructions it executed (one is one ns; the kernel's two clock readings around it are in it).
 # shellcheck source=tests/kernel/inside.sh
-. /work/inside.sh
+. ./inside.sh
 expect 0 haltpoll start --governor fixed:window_ns=0
 echo 1 >/proc/sys/kernel/bpf_stats_enabled
 haltpoll-worker pipe --ops 2000 --cpu-a 0 --cpu-b 1 >/dev/null

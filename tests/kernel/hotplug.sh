@@ -2,7 +2,7 @@
 # BOOT --thread single --timeout 280
 # hotplug COUNT: takes a CPU offline and online COUNT times while both poll.
 # shellcheck source=tests/kernel/inside.sh
-. /work/inside.sh
+. ./inside.sh
 cpu1=/sys/devices/system/cpu/cpu1/online
 
 expect 0 haltpoll start --governor fixed:window_ns=200000

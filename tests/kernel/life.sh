@@ -1,9 +1,9 @@
 # shellcheck shell=dash disable=SC2154,SC2034
-# BOOT --thread single --timeout 280
-# life COUNT: starts, stops and kills the daemon COUNT times each under load, and looks whether anything stays.
+# BOOT --thread single --timeout 580
+# life COUNT KILLS: starts and stops the daemon COUNT times and kills it KILLS times, under load, and looks whether anything stays.
 # shellcheck source=tests/kernel/inside.sh
-. /work/inside.sh
-count=$1
+. ./inside.sh
+count=$1 kills=$2
 
 expect 69 haltpoll status
 expect 0 haltpoll stop
@@ -16,7 +16,7 @@ for i in $(seq "$count"); do
   [ $((i % 10)) != 1 ] || { expect 69 haltpoll start; echo "$said" | grep -q 'already running: pid' || fail "$said"; }
   expect 0 haltpoll stop
 done
-for i in $(seq "$count"); do
+for i in $(seq "$kills"); do
   expect 0 haltpoll start
   pid=$(cat /run/haltpoll.pid)
   kill -KILL "$pid"
@@ -29,4 +29,4 @@ tries=0
 while [ -e /sys/fs/bpf/haltpoll ] && [ $((tries += 1)) -lt 200 ]; do usleep 50000; done
 expect 69 haltpoll status
 check_undone
-echo "passed: $count starts and stops, $count kills"
+echo "passed: $count starts and stops, $kills kills"

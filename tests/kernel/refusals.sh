@@ -2,7 +2,7 @@
 # BOOT --thread single --timeout 200
 # What stands in the way is said, and nothing stays: no bpffs, one that cannot be written, a name that is taken, no BTF, no capabilities.
 # shellcheck source=tests/kernel/inside.sh
-. /work/inside.sh
+. ./inside.sh
 # busybox keeps su to itself for want of a shadow file; this one drops the user and with it every capability.
 nobody() { start-stop-daemon -S -c nobody:nogroup -n none -a /usr/bin/haltpoll -- "$@"; }
 echo 'nobody:x:65534:65534:nobody:/:/bin/sh' >>/etc/passwd

@@ -4,7 +4,6 @@
 // start() goes: probe (why a kernel refuses is found there), guards, load, attach with polling off, let every CPU go idle some
 // tens of times, deduce the flag bits, look whether idle CPUs are woken without an interrupt already, pin, poll. Whatever
 // fails, everything done before is undone: links and maps hang on descriptors of this process.
-#include <functional>
 #include <haltpoll/kernel/calibration.hpp>
 #include <haltpoll/kernel/guards.hpp>
 #include <haltpoll/kernel/programs.hpp>
@@ -32,7 +31,7 @@ class exerciser {
 /// Two threads, pinned to one CPU after the other, for some milliseconds; affinity of the caller is left as it was.
 std::unique_ptr<exerciser> pinned_threads();
 
-/// What start() needs from the machine; the defaults are the real one.
+/// What start() needs from the machine.
 struct surroundings {
   bpf_adapter& probe_with;
   environment env;
@@ -54,7 +53,6 @@ class backend {
   control& settings() const { return programs_.settings(); }
   std::span<cpu_record> cpus() const { return programs_.cpus(); }
   hook entry_hook() const { return hook_; }
-  const flag_bits& bits() const { return bits_; }
   /// Called about once a second by who owns the backend: follows steal time and CPUs that come online. `sysroot` for tests.
   void tick(const std::string& sysroot = "");
 
@@ -65,8 +63,21 @@ class backend {
   guarded_machine machine_;
   steal_guard steal_;
   hook hook_ = hook::fexit;
-  flag_bits bits_;
   bool pinned_ = false;
+};
+
+/// A backend on this machine's kernel, with everything it needs.
+class local_backend {
+ public:
+  static std::variant<std::unique_ptr<local_backend>, refusal> start(const start_options& o);
+  backend& operator*() const { return *backend_; }
+  backend* operator->() const { return backend_.get(); }
+
+ private:
+  std::unique_ptr<bpf_adapter> probe_with_ = libbpf_adapter();
+  std::unique_ptr<programs> programs_ = bpf_programs();
+  std::unique_ptr<exerciser> cpus_ = pinned_threads();
+  std::unique_ptr<backend> backend_;  // last, so that it goes first: it uses the programs
 };
 
 /// Removes the pins of a backend that died without undoing them. Missing ones are no error; 0 or -errno.

@@ -49,6 +49,10 @@ guarded_machine read_guarded_machine(const std::string& sysroot = "");
 /// The first reason not to start at all, with the key that overrides it in the hint.
 std::optional<refusal> refuse(const guard_options& o, const guarded_machine& m);
 
+/// The first CPU of `wanted` that is not online, as one line; empty: all are.
+std::string not_online(const cpu_list& wanted, const cpu_list& online);
+/// Puts guard::cpu_list on every record but those of `cpus`, and leaves other guards alone.
+void limit_to(const cpu_list& cpus, std::span<cpu_record> records);
 /// Sets guards and window caps of every record from the options (CPU list, nohz_full).
 void apply(const guard_options& o, const guarded_machine& m, std::span<cpu_record> records);
 

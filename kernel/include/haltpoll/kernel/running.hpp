@@ -14,12 +14,12 @@ namespace haltpoll::kernel {
 inline constexpr const char* pin_directory = "/sys/fs/bpf/haltpoll";
 inline constexpr const char* lock_file = "/run/haltpoll.pid";
 
-/// A mapped BPF array; unmaps and closes with itself.
+/// A mapped BPF array, readable and writable; unmaps and closes with itself.
 class mapped_array {
  public:
   mapped_array() = default;
   /// Takes over `fd`. data() is null where mapping failed, with errno.
-  mapped_array(int fd, std::size_t value_size, std::size_t entries, bool writable);
+  mapped_array(int fd, std::size_t value_size, std::size_t entries);
   mapped_array(mapped_array&& o) noexcept;
   mapped_array& operator=(mapped_array&& o) noexcept;
   ~mapped_array();
