@@ -1,5 +1,5 @@
 # shellcheck shell=dash disable=SC2154,SC2034
-# BOOT --thread single --timeout 280
+# BOOT --thread single --timeout 880
 # hotplug COUNT: takes a CPU offline and online COUNT times while both poll.
 # shellcheck source=tests/kernel/inside.sh
 . ./inside.sh

@@ -1,5 +1,5 @@
 # shellcheck shell=dash disable=SC2154,SC2034
-# BOOT --thread single --timeout 580
+# BOOT --thread single --timeout 880
 # life COUNT KILLS: starts and stops the daemon COUNT times and kills it KILLS times, under load, and looks whether anything stays.
 # shellcheck source=tests/kernel/inside.sh
 . ./inside.sh

@@ -1,5 +1,5 @@
 # shellcheck shell=dash disable=SC2154,SC2034
-# BOOT --thread single --smp 3 --timeout 280
+# BOOT --thread single --smp 3 --timeout 880
 # settings COUNT: rewrites parameters COUNT times under load; every list of three CPUs; what set refuses.
 # shellcheck source=tests/kernel/inside.sh
 . ./inside.sh
