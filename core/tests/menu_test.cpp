@@ -135,8 +135,8 @@ u32 interval_after(u32 last_state, u64 residency_ns, bool timed_out, bool by_tic
   reflect(as_6_12, s,
           {.state = last_state,
            .timed_out = timed_out,
-           .woken_by_tick = by_tick,
-           .block_ns = residency_ns});
+           .block_ns = residency_ns,
+           .woken_by_tick = by_tick});
   learn(as_6_12, s);
   return s.intervals_us[0];
 }
@@ -298,7 +298,7 @@ TEST(select, as_6_1_tolerates_less_latency_the_more_tasks_wait_for_io) {
   s = with_steady(1'000);
   EXPECT_EQ(select(as_6_12, s, {.next_timer_ns = 3'000'000, .iowaiters = 10}).state, 3U);
   s = with_steady(1'000);
-  const request stopped{.next_timer_ns = 3'000'000, .iowaiters = 10, .tick_stopped = true};
+  const request stopped{.next_timer_ns = 3'000'000, .tick_stopped = true, .iowaiters = 10};
   EXPECT_EQ(select(as_6_1, s, stopped).state, 3U) << "not with the tick stopped";
 }
 

@@ -203,8 +203,8 @@ void histories(any_state::kind which, property holds) {
     if (*rc::gen::inRange(0, 8) == 0) continue;  // refused
     outcome o{.state = d.state,
               .timed_out = *rc::gen::arbitrary<bool>(),
-              .woken_by_tick = *rc::gen::arbitrary<bool>(),
-              .block_ns = *some_time()};
+              .block_ns = *some_time(),
+              .woken_by_tick = *rc::gen::arbitrary<bool>()};
     o.span_ns = static_cast<s64>(o.block_ns / 2) + *rc::gen::inRange<s64>(0, 3'000);
     any_state::reflect(p, s, o);
   }

@@ -130,10 +130,10 @@ TEST(reflect, a_safety_net_makes_the_period_as_long_as_the_timer_said) {
   s.sleep_ns = 5 * ms;
   reflect(as_6_12, s, {.state = 0, .timed_out = true, .polled_ns = 10, .span_ns = 20});
   EXPECT_EQ(s.span_ns, 5 * ms);
-  reflect(as_6_12, s, {.state = 1, .woken_by_tick = true, .block_ns = 10, .span_ns = 20});
+  reflect(as_6_12, s, {.state = 1, .block_ns = 10, .span_ns = 20, .woken_by_tick = true});
   EXPECT_EQ(s.span_ns, 5 * ms);
   s.sleep_ns = 4 * ms;
-  reflect(as_6_12, s, {.state = 1, .woken_by_tick = true, .block_ns = 10, .span_ns = 20});
+  reflect(as_6_12, s, {.state = 1, .block_ns = 10, .span_ns = 20, .woken_by_tick = true});
   EXPECT_EQ(s.span_ns, 20) << "the timer was no later than the tick";
 }
 

@@ -49,8 +49,8 @@ struct request {
   s64 next_timer_ns = no_timer;  ///< to the next timer if the tick is stopped
   s64 next_event_ns = no_timer;  ///< to the next timer or tick if the tick keeps running
   u64 disabled = 0;              ///< bit i set: idle state i is disabled
-  u32 iowaiters = 0;             ///< tasks of this CPU that wait for I/O
   bool tick_stopped = false;     ///< the tick is already stopped
+  u32 iowaiters = 0;             ///< tasks of this CPU that wait for I/O
 };
 
 /// What to do now.
@@ -66,10 +66,10 @@ struct outcome {
   u32 state = halt_state;  ///< idle state left last; poll_state: the period ended without a halt
   bool timed_out = false;  ///< the poll ran its whole window without a wake (a miss)
   bool spurious = false;   ///< the wake-up was for nothing (KVM: not a valid wake-up)
-  bool woken_by_tick = false;  ///< the tick ended it
-  u64 polled_ns = 0;           ///< time polled
+  u64 polled_ns = 0;       ///< time polled
   u64 block_ns = 0;  ///< time in `state` where that is not the poll: WITHOUT the poll before it
   s64 span_ns = 0;   ///< from select to reflect, the way into the state and out of it included
+  bool woken_by_tick = false;  ///< the tick ended it
 };
 
 }  // namespace haltpoll::core
