@@ -143,7 +143,7 @@ function(haltpoll_fuzz name source)
 endfunction()
 
 # haltpoll_bpf_object(NAME SOURCE [INCLUDES dirs...]): NAME.bpf.o and, for who links NAME_skeleton, NAME.skel.h. -fno-autolink:
-# the section that clang would add for C++ makes libbpf print a warning.
+# the section that clang would add for C++ makes libbpf print a warning. -mcpu=v3: atomics that return a value (kernel 5.12).
 find_program(BPFTOOL bpftool PATHS /usr/sbin /sbin)
 function(haltpoll_bpf_object name source)
   cmake_parse_arguments(arg "" "" "INCLUDES" ${ARGN})
@@ -152,7 +152,7 @@ function(haltpoll_bpf_object name source)
   list(TRANSFORM arg_INCLUDES PREPEND -I)
   add_custom_command(OUTPUT ${object} ${skeleton}
     COMMAND ${CLANGXX} -std=c++20 -g -O2 -fno-exceptions -fno-rtti -fno-autolink -Wall -Wextra -Werror
-      -target bpf ${arg_INCLUDES}
+      -target bpf -mcpu=v3 ${arg_INCLUDES}
       -MD -MF ${object}.d -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/skel
     COMMAND ${BPFTOOL} gen skeleton ${object} name ${name} > ${skeleton}

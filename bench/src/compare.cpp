@@ -29,14 +29,24 @@ std::vector<double> each(const series& s, Of of_sample) {
   return values;
 }
 
+std::optional<double> interrupts_per_op(const series& s) {
+  std::vector<double> values;
+  for (const sample* one : s) {
+    if (!one->interrupts || one->ops == 0) return std::nullopt;
+    values.push_back(static_cast<double>(*one->interrupts) / static_cast<double>(one->ops));
+  }
+  return median(values);
+}
+
 }  // namespace
 
 std::string disproof(const workload& w, const arm& a, const sample& s) {
   if (a.expected == proof::no_polls && s.polls != 0)
     return "something polled " + std::to_string(s.polls) +
-           " times where nothing should (is the preload library in LD_PRELOAD already?)";
+           " times where nothing should (is the preload library in LD_PRELOAD already, or the "
+           "kernel's idle loop polling?)";
   if (a.expected == proof::polls && !s.preloaded) return "the preload library was not loaded";
-  if (a.expected == proof::polls && w.blocks && s.polls == 0)
+  if ((a.expected == proof::polls || a.expected == proof::kernel_polls) && w.blocks && s.polls == 0)
     return "nothing polled, so this would be the baseline under another name";
   if (value_of(w, s) <= 0) return "the worker measured nothing";
   return "";
@@ -80,6 +90,8 @@ comparison compare(const workload& w, const arm& baseline, const arm& candidate,
   const auto [low, high] = std::minmax_element(speedups.begin(), speedups.end());
   c.speedup = {median(speedups), *low, *high};
   c.cpu_ratio = median(cpu_ratios);
+  c.baseline_interrupts = interrupts_per_op(base);
+  c.candidate_interrupts = interrupts_per_op(cand);
   for (const sample* s : base) c.baseline_polls += s->polls;
   for (const sample* s : cand) c.candidate_polls += s->polls, c.candidate_hits += s->hits;
   return c;

@@ -39,6 +39,8 @@ json of(const result& r) {
   j["halts"] = s.halts;
   j["polls"] = s.polls;
   j["hits"] = s.hits;
+  if (s.interrupts) j["interrupts"] = *s.interrupts;
+  if (s.wakes_without_interrupt != 0) j["wakes_without_interrupt"] = s.wakes_without_interrupt;
   if (!s.curve.empty()) j["curve"] = to_json(s.curve);
   if (!s.parts.empty()) j["parts"] = to_json(s.parts);
   return j;
@@ -59,6 +61,8 @@ json of(const comparison& c) {
   j["proof"] = {{"baseline_polls", c.baseline_polls},
                 {"candidate_polls", c.candidate_polls},
                 {"candidate_hits", c.candidate_hits}};
+  if (c.baseline_interrupts) j["baseline_interrupts_per_op"] = *c.baseline_interrupts;
+  if (c.candidate_interrupts) j["candidate_interrupts_per_op"] = *c.candidate_interrupts;
   if (c.higher_is_better) {
     j["baseline_value"] = c.baseline_value;
     j["candidate_value"] = c.candidate_value;

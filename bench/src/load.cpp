@@ -12,6 +12,7 @@
 #include <haltpoll/cpu/clock.hpp>
 #include <new>
 
+#include "interrupts.hpp"
 #include "statistics.hpp"
 
 namespace haltpoll::bench {
@@ -141,10 +142,12 @@ outcome ping_pong(const job& j, const side& a, const side& b) {
     }
   };
   turns(warm_up_ops, nullptr);
+  const auto interrupts_before = interrupts_sent();
   begin = usage_of(RUSAGE_SELF);
   stamps[0] = cpu::now_ns();
   turns(j.ops, stamps.data() + 1);
   const usage used = usage_of(RUSAGE_SELF) - begin;
+  const auto interrupts_after = interrupts_sent();
 
   if (!problem.empty()) {
     for (file* f : a.files) f->close();  // a stream peer sees the end; a datagram one never would
@@ -158,6 +161,7 @@ outcome ping_pong(const job& j, const side& a, const side& b) {
   sample s = from_stamps(stamps);
   s.cpu_ns = used.cpu_ns + note->used.cpu_ns;
   s.halts = used.halts + note->used.halts;
+  if (interrupts_before && interrupts_after) s.interrupts = *interrupts_after - *interrupts_before;
   return s;
 }
 

@@ -33,6 +33,11 @@ std::string hit_text(const comparison& c) {
                                      static_cast<double>(c.candidate_polls));
 }
 
+std::string interrupt_text(const comparison& c) {
+  if (!c.baseline_interrupts || !c.candidate_interrupts) return "-";
+  return fmt::format("{:.2f} -> {:.2f}", *c.baseline_interrupts, *c.candidate_interrupts);
+}
+
 /// Columns padded to their widest cell, two spaces apart, nothing after the last.
 std::string aligned(const std::vector<line>& lines) {
   std::vector<std::size_t> width;
@@ -65,6 +70,7 @@ line heading(const comparison& c) {
           c.candidate + unit,
           "speed-up (low..high)",
           "CPU per op",
+          "IPIs per op",
           "polls hit"};
 }
 
@@ -76,6 +82,7 @@ line row(const comparison& c) {
           value_text(c, c.candidate_value),
           ratio_text(c),
           time_text(c.baseline_cpu_ns) + " -> " + time_text(c.candidate_cpu_ns),
+          interrupt_text(c),
           hit_text(c)};
 }
 

@@ -43,6 +43,7 @@ std::string encode(const outcome& o) {
     j["curve"] = to_json(s.curve);
     j["parts"] = to_json(s.parts);
     j["preloaded"] = s.preloaded;
+    if (s.interrupts) j["interrupts"] = *s.interrupts;
   }
   return j.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -59,6 +60,7 @@ outcome decode(std::string_view line) {
           {c.at("idle_ns"), c.at("wake_p50_ns"), c.at("wake_p90_ns"), c.at("wake_p99_ns")});
     for (const json& p : j.at("parts")) s.parts.push_back({p.at("name"), p.at("per_second")});
     s.preloaded = j.at("preloaded").get<bool>();
+    if (j.contains("interrupts")) s.interrupts = j.at("interrupts").get<u64>();
     return s;
   } catch (const json::exception&) {
     return garbage;

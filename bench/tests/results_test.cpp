@@ -19,6 +19,7 @@ report example() {
   sample s;
   s.ops = 1000, s.wall_ns = 21'000'000, s.cpu_ns = 11'900'000;
   s.p50_ns = 20'800, s.p99_ns = 30'000, s.mean_ns = 21'000, s.halts = 2000;
+  s.interrupts = 2000, s.wakes_without_interrupt = 3;
   r.results.push_back({"pipe", "cross-cpu", "off", 0, s, ""});
   s.p50_ns = 5'100, s.polls = 1000, s.hits = 992;
   s.parts = {{"spin", 3.5}};
@@ -29,11 +30,13 @@ report example() {
   c.baseline_value = 20'800, c.candidate_value = 5'100, c.speedup = {4.08, 3.9, 4.2};
   c.baseline_cpu_ns = 11'900, c.candidate_cpu_ns = 10'100, c.cpu_ratio = 0.85;
   c.candidate_polls = 1000, c.candidate_hits = 992;
+  c.baseline_interrupts = 2, c.candidate_interrupts = 0.01;
   r.comparisons.push_back(c);
   comparison m = c;
   m.workload = "messaging", m.placement = "all-cpus", m.higher_is_better = true;
   m.baseline_value = 265'000, m.candidate_value = 262'350, m.speedup = {0.99, 0.97, 1.01};
   m.candidate_polls = 0;
+  m.baseline_interrupts = m.candidate_interrupts = std::nullopt;
   r.comparisons.push_back(m);
   comparison bad;
   bad.workload = "tcp", bad.placement = "cross-cpu", bad.baseline = "off";
@@ -59,13 +62,14 @@ TEST(json, has_the_keys_of_the_contract_in_order) {
   EXPECT_EQ(keys(j["machine"]),
             (std::vector<std::string>{"cpus", "model", "hypervisor", "kernel", "clocksource",
                                       "cpuidle_driver", "load_before", "steal_percent", "quiet"}));
-  EXPECT_EQ(
-      keys(j["results"][0]),
-      (std::vector<std::string>{"workload", "placement", "backend", "round", "ops", "p50_ns",
-                                "p99_ns", "mean_ns", "cpu_ns_per_op", "halts", "polls", "hits"}));
+  EXPECT_EQ(keys(j["results"][0]),
+            (std::vector<std::string>{"workload", "placement", "backend", "round", "ops", "p50_ns",
+                                      "p99_ns", "mean_ns", "cpu_ns_per_op", "halts", "polls",
+                                      "hits", "interrupts", "wakes_without_interrupt"}));
   EXPECT_EQ(keys(j["comparisons"][0]),
             (std::vector<std::string>{"workload", "placement", "baseline", "candidate", "speedup",
-                                      "cpu_ratio", "metric", "proof", "baseline_value",
+                                      "cpu_ratio", "metric", "proof", "baseline_interrupts_per_op",
+                                      "candidate_interrupts_per_op", "baseline_value",
                                       "candidate_value"}));
   EXPECT_EQ(keys(j["comparisons"][0]["speedup"]),
             (std::vector<std::string>{"median", "low", "high"}));
@@ -124,10 +128,10 @@ TEST(table, one_line_per_comparison_with_units) {
   EXPECT_EQ(
       to_table(example()),
       R"(2 CPUs, AMD EPYC, guest of KVM, kernel 6.18.44, clock tsc, idle driver none; 7 rounds, arms alternating
-workload  placement  off p50  process p50  speed-up (low..high)  CPU per op          polls hit
-pipe      cross-cpu  20.8 us  5.1 us       4.1x (3.9..4.2)       11.9 us -> 10.1 us  99.2 %
-workload   placement  off per s  process per s  speed-up (low..high)  CPU per op          polls hit
-messaging  all-cpus   265000     262350         0.99x (0.97..1.01)    11.9 us -> 10.1 us  -
+workload  placement  off p50  process p50  speed-up (low..high)  CPU per op          IPIs per op   polls hit
+pipe      cross-cpu  20.8 us  5.1 us       4.1x (3.9..4.2)       11.9 us -> 10.1 us  2.00 -> 0.01  99.2 %
+workload   placement  off per s  process per s  speed-up (low..high)  CPU per op          IPIs per op  polls hit
+messaging  all-cpus   265000     262350         0.99x (0.97..1.01)    11.9 us -> 10.1 us  -            -
 idle    off p50  p90     p99     wait p50  p90     p99
 2.0 us  7.0 us   8.0 us  9.0 us  300 ns    400 ns  500 ns
 tcp (cross-cpu): no figure for process against off: arm process: nothing polled

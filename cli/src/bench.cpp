@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config.hpp"
+#include "live.hpp"
+#include "refused.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
 
@@ -28,7 +30,7 @@ struct options {
   layer flags;
 };
 
-constexpr const char* known_backends[] = {"off", "process"};
+constexpr const char* known_backends[] = {"off", "process", "kernel"};
 
 template <class Range, class Name>
 std::string list(const Range& range, Name name) {
@@ -48,7 +50,7 @@ void check_workloads(const std::vector<std::string>& names) {
 
 /// "off,process"; `auto`: the baseline and everything this machine lets us compare with it.
 std::vector<std::string> parse_backends(const std::string& text) {
-  if (text == "auto") return {std::begin(known_backends), std::end(known_backends)};
+  if (text == "auto") return {"off", "process"};
   std::vector<std::string> names;
   for (size_t at = 0; at <= text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
@@ -117,6 +119,13 @@ int execute(const options& o) {
   b.on_progress = [&shown](const bench::progress& p) {
     shown.say(fmt::format("{}, {}: sample {} of {}", p.workload, p.arm, p.done, p.total));
   };
+  // A daemon that polls meanwhile would be in every arm.
+  if (std::count(b.backends.begin(), b.backends.end(), "kernel") > 0 || kernel::daemon_pid()) {
+    auto attached = bench::attach_kernel(effective_governor(o.flags).value.params);
+    if (const auto* no = std::get_if<kernel::refusal>(&attached)) throw failure_of(*no);
+    b.kernel = std::get<std::shared_ptr<bench::kernel_switch>>(attached);
+    b.governor = full_spec(b.kernel->governor());
+  }
   auto planned = bench::make_plan(b);
   if (const auto* problem = std::get_if<std::string>(&planned))
     throw failure(exit_code::not_possible, *problem);
@@ -135,7 +144,7 @@ std::function<int()> declare(CLI::App& app, const trailing&) {
   app.add_option("workload", o->workloads, "default: those that take about two minutes together")
       ->option_text(" ");
   app.add_option("--backends", o->backends,
-                 "arms to compare, baseline first: off,process; auto: all this machine allows")
+                 "arms to compare, baseline first, of off, process, kernel; auto: off,process")
       ->option_text("LIST");
   app.add_option("--rounds", o->rounds,
                  fmt::format("1 to {}; default 7, of which the median counts", most_rounds))

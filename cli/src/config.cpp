@@ -10,6 +10,8 @@
 #include <haltpoll/core/spec.hpp>
 #include <sstream>
 
+#include "settings.hpp"
+
 // The parser itself is in the library: compiled here it takes a minute.
 #define TOML_HEADER_ONLY 0
 #include <toml++/toml.h>
@@ -23,38 +25,75 @@ namespace {
 // What the governor is when nobody says anything: the kernel's own, with the kernel's own defaults.
 constexpr const char* default_governor = "haltpoll";
 
+struct file_type {
+  toml::node_type type;
+  const char* name;
+};
+constexpr file_type a_string{toml::node_type::string, "a string"},
+    a_number{toml::node_type::integer, "a whole number"},
+    a_boolean{toml::node_type::boolean, "true or false"};
+
 struct file_key {
   const char* name;
   std::optional<setting<std::string>> layer::*field;
-  toml::node_type type;
-  const char* type_name;
+  file_type type;
+};
+constexpr file_key file_keys[] = {
+    {"governor", &layer::governor, a_string},
+    {"window_ns", &layer::window_ns, a_number},
 };
 
-constexpr file_key file_keys[] = {
-    {"governor", &layer::governor, toml::node_type::string, "a string"},
-    {"window_ns", &layer::window_ns, toml::node_type::integer, "a whole number"},
-};
+file_type type_of(value_kind k) {
+  switch (k) {
+    case value_kind::boolean: return a_boolean;
+    case value_kind::number: return a_number;
+    case value_kind::cpus: break;
+  }
+  return a_string;
+}
+
+std::string all_keys() {
+  std::string list;
+  for (const file_key& k : file_keys) list += (list.empty() ? "" : ", ") + std::string(k.name);
+  for (const kernel_setting& k : kernel_settings()) list += ", " + std::string(k.name);
+  return list;
+}
 
 std::string at(const std::string& file, const toml::source_region& where) {
   return fmt::format("{}:{}", file, where.begin.line == 0 ? 1 : where.begin.line);
 }
 
-layer from_environment() {
+/// Throws where a value makes no sense, even one that a higher layer overrides.
+void check(const layer& l) {
+  governor_of(l, exit_code::bad_data);
+  for (const auto& [name, text] : l.kernel)
+    parse_kernel_value(*find_kernel_setting(name), text, exit_code::bad_data);
+}
+
+}  // namespace
+
+layer environment_layer() {
   layer l;
-  const auto take = [](const char* name, std::optional<setting<std::string>>& to) {
-    if (const char* value = std::getenv(name)) to = {value, name};
+  const auto take = [](const std::string& name, std::optional<setting<std::string>>& to) {
+    if (const char* value = std::getenv(name.c_str())) to = {value, name};
   };
   take("HALTPOLL_GOVERNOR", l.governor);
   take("HALTPOLL_WINDOW_NS", l.window_ns);
+  for (const kernel_setting& k : kernel_settings()) {
+    std::optional<setting<std::string>> value;
+    take(variable_of(k), value);
+    if (value) l.kernel[k.name] = *value;
+  }
+  check(l);
   return l;
 }
 
-std::optional<setting<governor>> from_file() {
+layer file_layer() {
   const char* named = std::getenv("HALTPOLL_CONFIG");
   const std::string path = named != nullptr ? named : default_config_path;
   struct stat info {};
   const bool there = stat(path.c_str(), &info) == 0;
-  if (!there && errno == ENOENT && named == nullptr) return std::nullopt;
+  if (!there && errno == ENOENT && named == nullptr) return {};
   std::ifstream in;
   if (there && S_ISDIR(info.st_mode)) errno = EISDIR;
   if (there && !S_ISDIR(info.st_mode)) in.open(path);
@@ -68,8 +107,6 @@ std::optional<setting<governor>> from_file() {
   text << in.rdbuf();
   return parse_config(text.str(), path);
 }
-
-}  // namespace
 
 u64 number(const std::string& text, const std::string& origin, u64 min, u64 max, int code) {
   u64 value = 0;
@@ -105,7 +142,7 @@ std::optional<setting<governor>> governor_of(const layer& l, int code) {
   return parse_governor(fmt::format("fixed:window_ns={}", window), l.window_ns->origin, code);
 }
 
-std::optional<setting<governor>> parse_config(std::string_view text, const std::string& file) {
+layer parse_config(std::string_view text, const std::string& file) {
   toml::table parsed;
   try {
     parsed = toml::parse(text, file);
@@ -119,27 +156,32 @@ std::optional<setting<governor>> parse_config(std::string_view text, const std::
     const file_key* known = nullptr;
     for (const file_key& k : file_keys)
       if (key == k.name) known = &k;
-    if (known == nullptr) {
-      std::string list;
-      for (const file_key& k : file_keys) list += (list.empty() ? "" : ", ") + std::string(k.name);
+    const kernel_setting* of_kernel = find_kernel_setting(key.str());
+    if (known == nullptr && of_kernel == nullptr)
+      throw failure(exit_code::bad_data, fmt::format("{}: unknown key \"{}\"; there are {}", origin,
+                                                     key.str(), all_keys()));
+    const file_type expected = known != nullptr ? known->type : type_of(of_kernel->kind);
+    if (node.type() != expected.type)
       throw failure(exit_code::bad_data,
-                    fmt::format("{}: unknown key \"{}\"; there are {}", origin, key.str(), list));
-    }
-    if (node.type() != known->type)
-      throw failure(exit_code::bad_data,
-                    fmt::format("{}: {} must be {}", origin, known->name, known->type_name));
+                    fmt::format("{}: {} must be {}", origin, key.str(), expected.name));
     std::string value;
     if (const auto* s = node.as_string()) value = s->get();
     if (const auto* i = node.as_integer()) value = std::to_string(i->get());
-    l.*known->field = {value, fmt::format("{}: {}", origin, known->name)};
+    if (const auto* b = node.as_boolean()) value = b->get() ? "true" : "false";
+    const setting<std::string> found = {value, fmt::format("{}: {}", origin, key.str())};
+    if (known != nullptr)
+      l.*known->field = found;
+    else
+      l.kernel[of_kernel->name] = found;
   }
-  return governor_of(l, exit_code::bad_data);
+  check(l);
+  return l;
 }
 
 setting<governor> effective_governor(const layer& flags) {
   const auto flag = governor_of(flags, exit_code::usage);
-  const auto variable = governor_of(from_environment(), exit_code::bad_data);
-  const auto file = from_file();
+  const auto variable = governor_of(environment_layer(), exit_code::bad_data);
+  const auto file = governor_of(file_layer(), exit_code::bad_data);
   if (flag) return *flag;
   if (variable) return *variable;
   if (file) return *file;

@@ -6,6 +6,7 @@
 // Nothing is clamped and nothing falls back: a value that makes no sense ends the program and names
 // value, limit and origin. docs/configuration.md is the user's view of this file.
 #include <haltpoll/core/any.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,17 +39,23 @@ core::u64 number(const std::string& text, const std::string& origin, core::u64 m
 setting<governor> parse_governor(const std::string& spec, const std::string& origin,
                                  int code = exit_code::usage);
 
-/// What one layer says about the governor: `governor` or its shorthand `window_ns`, never both.
+/// What one layer says: the governor as `governor` or its shorthand `window_ns`, never both, and the kernel backend's
+/// settings by name (settings.hpp).
 struct layer {
   std::optional<setting<std::string>> governor;
   std::optional<setting<std::string>> window_ns;
+  std::map<std::string, setting<std::string>> kernel;
 };
 
 /// The governor of a layer, if it names one.
 std::optional<setting<governor>> governor_of(const layer& l, int code);
 
-/// Reads the text of a configuration file. Every failure names `file:line`.
-std::optional<setting<governor>> parse_config(std::string_view text, const std::string& file);
+/// Reads the text of a configuration file and checks every value. Every failure names `file:line`.
+layer parse_config(std::string_view text, const std::string& file);
+
+/// The two layers that are there without the command line, read and checked.
+layer file_layer();
+layer environment_layer();
 
 /// The governor in force: flags before variables before file before the default. Every layer is
 /// checked, even one that a higher layer overrides.

@@ -96,12 +96,19 @@ json to_json(const diagnosis& d) {
     quota = {
         {"quota_ns", q->quota_us * 1000}, {"period_ns", q->period_us * 1000}, {"file", q->file}};
   json backends = json::array();
-  for (const backend& b : d.backends)
-    backends.push_back({{"name", b.name},
-                        {"possible", b.possible},
-                        {"reason", b.reason},
-                        {"details", b.details},
-                        {"hint", b.hint}});
+  for (const backend& b : d.backends) {
+    json one = {{"name", b.name},
+                {"possible", b.possible},
+                {"reason", b.reason},
+                {"details", b.details},
+                {"hint", b.hint}};
+    if (b.found) {
+      one["hook"] = b.found->hook;
+      one["need_resched_mask"] = b.found->need_resched;
+      one["polling_flag_mask"] = b.found->polling_flag;
+    }
+    backends.push_back(one);
+  }
   const auto* wake = std::get_if<wake_cost>(&d.wake);
   return {
       {"schema", "haltpoll.doctor/1"},

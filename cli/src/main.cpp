@@ -11,7 +11,9 @@
 namespace haltpoll::cli {
 namespace {
 
-constexpr const subcommand* subcommands[] = {&doctor_command, &bench_command, &run_command};
+constexpr const subcommand* subcommands[] = {&doctor_command, &bench_command, &run_command,
+                                             &start_command,  &stop_command,  &status_command,
+                                             &set_command,    &get_command,   &daemon_command};
 
 /// CLI11's help with the usage line that each subcommand writes itself.
 class help_format : public CLI::Formatter {

@@ -32,6 +32,7 @@ struct subcommand {
   std::function<int()> (*declare)(CLI::App& app, const trailing& after);
 };
 
-extern const subcommand doctor_command, bench_command, run_command;
+extern const subcommand doctor_command, bench_command, run_command, start_command, daemon_command,
+    stop_command, status_command, set_command, get_command;
 
 }  // namespace haltpoll::cli

@@ -9,8 +9,11 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace haltpoll::cli;
   try {
-    const auto governor = parse_config({reinterpret_cast<const char*>(data), size}, "f");
+    const layer l = parse_config({reinterpret_cast<const char*>(data), size}, "f");
+    const auto governor = governor_of(l, exit_code::bad_data);
     if (governor && governor->origin.rfind("f:", 0) != 0) std::abort();
+    for (const auto& [name, text] : l.kernel)
+      if (text.origin.rfind("f:", 0) != 0) std::abort();
   } catch (const failure& f) {
     const std::string text = f.what();
     if (text.rfind("f:", 0) != 0 || text.size() < 3 ||

@@ -111,7 +111,10 @@ struct refusal {
 TEST(config, every_refusal_names_file_and_line) {
   const refusal table[] = {
       {"governor = \"fixed\"\nwindow = 3\n",
-       "f:2: unknown key \"window\"; there are governor, window_ns"},
+       "f:2: unknown key \"window\"; there are governor, window_ns, cpus, guard_steal, "
+       "max_pollers, "
+       "max_polled_percent, guard_nohz_full, guard_haltpoll, guard_mwait, guard_clock, "
+       "host_poll_control"},
       {"\n\ngovernor = 3\n", "f:3: governor must be a string"},
       {"window_ns = \"3\"\n", "f:1: window_ns must be a whole number"},
       {"window_ns = 3.5\n", "f:1: window_ns must be a whole number"},
@@ -119,8 +122,17 @@ TEST(config, every_refusal_names_file_and_line) {
       {"\nwindow_ns = 1000001\n", "f:2: window_ns: 1000001 is above the limit 1000000"},
       {"governor = \"host:halt_poll_ns=x\"\n",
        "f:1: governor: halt_poll_ns \"x\" is not a whole number of 0 or more"},
+      {"guard_steal = 101\n", "f:1: guard_steal: 101 is above the limit 100"},
+      {"guard_steal = true\n", "f:1: guard_steal must be a whole number"},
+      {"guard_mwait = \"no\"\n", "f:1: guard_mwait must be true or false"},
+      {"\ncpus = \"1-\"\n",
+       "f:2: cpus: \"1-\" is not a list of CPUs such as 0-3,8 (numbers below 8192)"},
+      {"cpus = \"\"\n", "f:1: cpus: the list of CPUs is empty"},
       {"[kernel]\ngovernor = \"fixed\"\n",
-       "f:1: unknown key \"kernel\"; there are governor, window_ns"},
+       "f:1: unknown key \"kernel\"; there are governor, window_ns, cpus, guard_steal, "
+       "max_pollers, "
+       "max_polled_percent, guard_nohz_full, guard_haltpoll, guard_mwait, guard_clock, "
+       "host_poll_control"},
   };
   for (const refusal& r : table) {
     const failure f = failure_of([&r] { parse_config(r.text, "f"); });
@@ -131,7 +143,9 @@ TEST(config, every_refusal_names_file_and_line) {
   EXPECT_EQ(std::string(syntax.what()).rfind("f:2: ", 0), 0U) << syntax.what();
 }
 
-TEST(config, an_empty_file_says_nothing) { EXPECT_FALSE(parse_config("# only a comment\n", "f")); }
+TEST(config, an_empty_file_says_nothing) {
+  EXPECT_FALSE(governor_of(parse_config("# only a comment\n", "f"), exit_code::bad_data));
+}
 
 TEST(number, limits_are_named) {
   EXPECT_EQ(number("100", "--rounds", 1, 100), 100U);

@@ -4,6 +4,8 @@
 #include <haltpoll/kernel/probe.hpp>
 #include <sstream>
 
+#include "files.hpp"
+
 namespace haltpoll::kernel {
 namespace {
 
@@ -97,7 +99,7 @@ const rule rules[] = {
      [](const probe_result& r, const environment&) { return !refused(furthest(r).error); },
      [](const probe_result&, const environment&) -> std::string {
        return "this kernel cannot trace function entry and exit with BPF (trampolines; on arm64 "
-              "since 6.0)";
+              "since about 6.4)";
      }},
     {cause::denied_by_policy, not_possible,
      [](const probe_result&, const environment&) { return true; },
@@ -126,13 +128,6 @@ std::string describe(hook h, const attempt& a) {
   static const char* const steps[] = {"finding the function", "load", "attach", ""};
   return std::string(name_of(h)) + "/" + idle_function + ": " + errno_name(a.error) + " on " +
          steps[static_cast<int>(a.reached)];
-}
-
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
 }
 
 /// "none [integrity] confidentiality" -> "integrity"

@@ -38,6 +38,8 @@ struct comparison {
   u64 baseline_polls = 0;       ///< proof that the arms differed: sums over the rounds
   u64 candidate_polls = 0;      ///< "
   u64 candidate_hits = 0;
+  /// Interrupts that wake a CPU, per operation, medians; none where a sample has no count.
+  std::optional<double> baseline_interrupts, candidate_interrupts;
   std::string error;
 };
 

@@ -11,8 +11,10 @@
 // Every sample is a fresh worker process. It dies with the runner and is killed with all its
 // children when it takes too long: nothing is left behind.
 #include <functional>
+#include <haltpoll/bench/kernel_switch.hpp>
 #include <haltpoll/bench/results.hpp>
 #include <haltpoll/bench/workload.hpp>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,9 +29,10 @@ struct progress {
 
 /// What must hold for an arm's figures to be what they are said to be.
 enum class proof : u32 {
-  no_polls,  ///< nothing may have polled: the baseline
-  polls,     ///< something must have
-  by_build,  ///< the workload's own arms are different code
+  no_polls,      ///< nothing may have polled: the baseline
+  polls,         ///< something must have, in a process under the library
+  kernel_polls,  ///< the kernel's idle loop must have
+  by_build,      ///< the workload's own arms are different code
 };
 
 /// One way to run a load.
@@ -48,6 +51,8 @@ struct options {
   double sample_seconds = 0.2;    ///< 7 rounds of 2 arms: 3.5 s per workload with start and warm-up
   u32 worker_limit_seconds = 60;  ///< a worker that takes longer is killed
   std::function<void(const progress&)> on_progress;
+  std::shared_ptr<kernel_switch>
+      kernel;  ///< needed for `kernel` among the backends: attach_kernel()
 };
 
 /// One workload and its arms, baseline first.

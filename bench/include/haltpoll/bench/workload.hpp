@@ -9,6 +9,7 @@
 //
 // workload: one load and how one measurement of it is made, inside the worker.
 #include <haltpoll/core/types.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -53,6 +54,10 @@ struct sample {
   u64 polls = 0;  ///< filled by the runner from the stats page for process arms, by the workload
                   ///< for wait arms
   u64 hits = 0;
+  u64 wakes_without_interrupt = 0;  ///< filled by the runner where the kernel backend is attached
+  std::optional<u64>
+      interrupts;  ///< sent to wake a CPU while the operations ran, by all CPUs; none: this machine or this
+                   ///< load does not tell
   std::vector<curve_row> curve;  ///< `wake` only
   std::vector<part> parts;       ///< where higher_is_better, their geometric mean is compared
   bool preloaded = false;        ///< filled by the worker: the preload library is mapped in it
