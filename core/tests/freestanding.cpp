@@ -4,20 +4,33 @@
 // if the governors decide as they do everywhere else. The same file compiles for BPF, without the
 // entry.
 #include <haltpoll/core/any.hpp>
+#include <haltpoll/core/any_state.hpp>
+#include <haltpoll/core/branchless.hpp>
 #include <haltpoll/core/breakeven.hpp>
 #include <haltpoll/core/fixed.hpp>
 #include <haltpoll/core/governor.hpp>
 #include <haltpoll/core/haltpoll.hpp>
 #include <haltpoll/core/host.hpp>
+#include <haltpoll/core/ladder.hpp>
+#include <haltpoll/core/menu.hpp>
 #include <haltpoll/core/spec.hpp>
+#include <haltpoll/core/state_table.hpp>
+#include <haltpoll/core/teo.hpp>
 #include <haltpoll/core/types.hpp>
 
 using namespace haltpoll::core;
+
+namespace {
+/// A polling state and 2/2, 10/20 and 133/600 us.
+constexpr state_table server{4, {{0, 0, 1}, {2'000, 2'000}, {10'000, 20'000}, {133'000, 600'000}}};
+}  // namespace
 
 // Out of the optimiser's sight, so that nothing below is worked out by the compiler.
 extern "C" {
 any::params parameters;
 any::state states;
+any_state::params state_parameters{.menu = {server}, .teo = {server}, .ladder = {server}};
+any_state::state state_states;
 }
 
 namespace {
@@ -55,6 +68,31 @@ extern "C" u32 failures() {
   return failed;
 }
 
+/// Idles for 100 us, with a timer in 3 ms; the idle state chosen. Not inlined: in a loop the
+/// optimiser keeps half of the table at hand, which is more than the stack that BPF has.
+extern "C" [[gnu::noinline]] u32 idle_once() {
+  request r;
+  r.next_timer_ns = r.next_event_ns = 3'000'000;
+  outcome o;
+  o.state = any_state::select(state_parameters, state_states, r).state;
+  o.block_ns = 100'000;
+  o.span_ns = 100'000;
+  any_state::reflect(state_parameters, state_states, o);
+  return o.state;
+}
+
+extern "C" u32 state_failures() {
+  // Ladder is led to the deepest state by stays that are shorter than its exit latency.
+  constexpr u32 settles_at[] = {2, 2, 3};
+  for (u32 which = 0; which < 3; ++which) {
+    state_parameters.which = static_cast<any_state::kind>(which);
+    u32 chosen = 0;
+    for (int i = 0; i < 20; ++i) chosen = idle_once();
+    if (chosen != settles_at[which]) return 64 + which;
+  }
+  return 0;
+}
+
 #ifndef __bpf__
 extern "C" u32 spec_failures() {
   char buffer[spec::max_length];
@@ -69,7 +107,7 @@ extern "C" u32 spec_failures() {
 }
 
 extern "C" [[noreturn]] void entry() {
-  const u64 code = failures() | spec_failures();
+  const u64 code = failures() | spec_failures() | state_failures();
 #if defined(__x86_64__)
   asm volatile("syscall" ::"a"(60ULL), "D"(code) : "rcx", "r11", "memory");
 #elif defined(__aarch64__)

@@ -4,19 +4,15 @@
 // golden.cpp, so that a new one is one entry.
 //
 // Two things are compared in every row: what the governor decides, and that its own state is the
-// one the kernel had. State is carried from row to row and never corrected from the file.
-#include <functional>
+// one the kernel had, as far as the file tells it. State is carried from row to row and never corrected from the file.
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "golden_table.hpp"
-#include "step.hpp"
+#include "runner.hpp"
 
 namespace haltpoll::golden {
-
-/// Runs a step: natively (run() of step.hpp) or in the kernel. False: could not.
-using runner = std::function<bool(step&)>;
 
 struct report {
   std::size_t rows = 0;
@@ -26,9 +22,9 @@ struct report {
 };
 
 /// Replays `t` as the shape that the name of FILE (directories and suffixes ignored) says.
-report replay(std::string_view file, const table& t, const runner& decide);
+report replay(std::string_view file, const table& t, runner& decide);
 
 /// Reads FILE and replays it.
-report replay_file(const std::string& file, const runner& decide);
+report replay_file(const std::string& file, runner& decide);
 
 }  // namespace haltpoll::golden

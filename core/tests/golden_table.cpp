@@ -54,6 +54,10 @@ void row::fail(std::string_view column, const char* what) const {
     error_ = "row " + std::to_string(index_) + ": column " + std::string(column) + " " + what;
 }
 
+bool row::has(std::string_view column) const {
+  return std::ranges::find(table_.columns_, column) != table_.columns_.end();
+}
+
 std::string_view row::cell(std::string_view column) const {
   const auto found = std::ranges::find(table_.columns_, column);
   if (found == table_.columns_.end()) {

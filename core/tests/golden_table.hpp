@@ -37,6 +37,7 @@ class row {
 
   const std::string& error() const { return error_; }
 
+  bool has(std::string_view column) const;
   std::string_view cell(std::string_view column) const;
   /// Decimal, up to 64 bits; a negative number comes as its two's complement.
   std::uint64_t number(std::string_view column) const;

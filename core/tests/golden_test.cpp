@@ -16,12 +16,8 @@ namespace {
 using core::u32;
 using core::u64;
 
-bool natively(step& s) {
-  run(s);
-  return true;
-}
-
 report replayed(const std::string& name, const std::string& text) {
+  runner natively;
   return replay(name, table(text), natively);
 }
 
@@ -144,6 +140,11 @@ TEST(replay, one_wrong_cell_is_a_mismatch) {
       {"haltpoll_loop_6.1.csv.gz", {"prev", "ptl0", "w0", "sel", "stop", "w1", "ev"}},
       {"kvm_host.csv.gz", {"h0", "attempt", "h1", "ev"}},
       {"kvm_host_change.csv", {"h0", "attempt", "h1", "ev"}},
+      {"menu_6.1_hz250_deep5.csv.gz", {"sel", "stop", "nq", "dbg"}},
+      {"menu_6.12_hz250_skx4.csv.gz", {"sel", "stop", "nq", "dbg"}},
+      {"teo_6.1_hz250_skx4.csv.gz", {"sel", "stop", "nq", "dbg"}},
+      {"teo_6.12_hz1000_juno3.csv.gz", {"sel", "stop", "nq", "dbg"}},
+      {"ladder_6.12_hz250_juno3.csv.gz", {"sel", "stop", "nq", "dbg"}},
   };
   for (const auto& shape : shapes) {
     const std::string name = shape.file;
@@ -174,6 +175,41 @@ TEST(replay, the_wrong_version_or_set_is_noticed) {
   for (auto& row : rows)
     if (row[0] == "4") row[0] = "5";
   EXPECT_GT(replayed("haltpoll_unit_6.12.csv", joined(rows)).mismatches, 100U);
+}
+
+// The same of menu and teo: version, tick and table come from the name.
+TEST(replay, the_wrong_version_tick_or_table_is_noticed) {
+  const struct {
+    const char* file;
+    std::vector<const char*> wrong;
+  } names[] = {
+      {"menu_6.12_hz250_skx4",
+       {"menu_6.1_hz250_skx4", "menu_6.12_hz1000_skx4", "menu_6.12_hz250_deep5"}},
+      {"teo_6.12_hz250_juno3",
+       {"teo_6.1_hz250_juno3", "teo_6.12_hz1000_juno3", "teo_6.12_hz250_skx4"}},
+      {"ladder_6.12_hz250_juno3", {"ladder_6.12_hz250_haltpoll2"}},
+  };
+  for (const auto& name : names) {
+    // Entries into states that the wrong table lacks would be errors: a beginning without them.
+    cells rows = split(golden_text(std::string(name.file) + ".csv.gz"));
+    const std::size_t entered = column(rows, "ent");
+    std::erase_if(rows, [&](const auto& row) { return &row != &rows[0] && row[entered] > "1"; });
+    const std::string text = golden_text(std::string(name.file) + ".csv.gz");
+    EXPECT_EQ(replayed(name.file, text).mismatches, 0U);
+    for (const char* wrong : name.wrong) {
+      const std::string tried = std::string(wrong).ends_with("2") ? joined(rows) : text;
+      EXPECT_GT(replayed(wrong, tried).mismatches, 100U) << wrong;
+    }
+  }
+}
+
+TEST(replay, the_inner_number_may_be_left_out) {
+  cells rows = split(golden_text("menu_6.12_hz250_skx4.csv.gz"));
+  const std::size_t inner = column(rows, "dbg");
+  for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(inner));
+  const report r = replayed("menu_6.12_hz250_skx4.csv", joined(rows));
+  EXPECT_EQ(r.error, "");
+  EXPECT_EQ(r.mismatches, 0U);
 }
 
 TEST(replay, the_name_tells_the_shape_whatever_follows_it) {
@@ -213,10 +249,23 @@ TEST(replay, says_what_is_wrong_with_a_file) {
   const auto error = [&](const std::string& name, const std::string& text) {
     return replayed(name, text).error;
   };
-  EXPECT_EQ(error("menu_6.1_hz250_skx4.csv", header), "the name says no known shape");
+  EXPECT_EQ(error("menus_6.1_hz250_skx4.csv", header), "the name says no known shape");
   EXPECT_EQ(error("haltpoll_unit_6.13.csv", header),
             "the name says no known kernel version (6.1, 6.12)");
   EXPECT_EQ(error("haltpoll_unit_6.12.csv", ""), "no rows");
+  const std::string states =
+      "step,wl,lat_us,slen_ns,dtick_ns,tstop,iow,dis,sel,stop,nq,ent,res_ns,span_ns,ptl,gtick,dbg\n"
+      "0,c,-1,1,1,0,0,0,0,1,0,4,1,1,0,0,0\n";
+  EXPECT_EQ(error("menu_6.13_hz250_skx4.csv", states),
+            "the name says no known kernel version (6.1, 6.12)");
+  for (const char* name : {"menu_6.12_skx4.csv", "teo_6.12_hz_skx4.csv", "teo_6.12_hz0_skx4.csv"})
+    EXPECT_EQ(error(name, states), "the name says no tick rate (hz250 and the like)") << name;
+  for (const char* name : {"teo_6.1_hz250_skx.csv", "teo_6.1_hz250_skx40.csv", "teo_6.1_hz250"})
+    EXPECT_EQ(error(name, states),
+              "the name says no known table of idle states (haltpoll2, skx4, juno3, deep5)")
+        << name;
+  EXPECT_EQ(error("ladder_6.1_hz250_skx4.csv", states), "state 4 is unknown, the last is 3");
+  EXPECT_EQ(error("ladder_6.1_hz250_deep5_second.csv", states), "");
   EXPECT_EQ(error("haltpoll_unit_6.12.csv", header), "no rows");
   EXPECT_EQ(error("haltpoll_unit_6.12.csv", header + "0,0\n"),
             "line 2 has 2 cells, the header has 12");

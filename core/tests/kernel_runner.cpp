@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstring>
 
-using haltpoll::golden::step;  // the skeleton declares its variable as `struct step`
+// The skeleton declares its variables as `struct step` and `struct state_step`.
+using haltpoll::golden::state_step;
+using haltpoll::golden::step;
 #include "governors.skel.h"
 
 namespace haltpoll::golden {
@@ -44,15 +46,25 @@ kernel_runner::kernel_runner() {
 
 kernel_runner::~kernel_runner() { governors__destroy(object_); }
 
+bool kernel_runner::call(int program) {
+  LIBBPF_OPTS(bpf_test_run_opts, options);
+  const int code = bpf_prog_test_run_opts(program, &options);
+  if (code == 0 && options.retval == 0) return true;
+  error_ = std::string("bpf_prog_test_run: ") + std::strerror(-code);
+  return false;
+}
+
 bool kernel_runner::run(step& s) {
   object_->data->current = s;
-  LIBBPF_OPTS(bpf_test_run_opts, options);
-  const int code = bpf_prog_test_run_opts(bpf_program__fd(object_->progs.run_step), &options);
-  if (code != 0 || options.retval != 0) {
-    error_ = std::string("bpf_prog_test_run: ") + std::strerror(-code);
-    return false;
-  }
+  if (!call(bpf_program__fd(object_->progs.run_step))) return false;
   s = object_->data->current;
+  return true;
+}
+
+bool kernel_runner::run(state_step& s) {
+  object_->data->current_state = s;
+  if (!call(bpf_program__fd(object_->progs.run_state_step))) return false;
+  s = object_->data->current_state;
   return true;
 }
 

@@ -3,18 +3,16 @@
 // and leaves nothing behind: the program runs only when asked, and goes when this object does.
 #include <string>
 
-#include "step.hpp"
+#include "runner.hpp"
 
 struct governors;
 
 namespace haltpoll::golden {
 
-class kernel_runner {
+class kernel_runner : public runner {
  public:
   kernel_runner();
-  ~kernel_runner();
-  kernel_runner(const kernel_runner&) = delete;
-  kernel_runner& operator=(const kernel_runner&) = delete;
+  ~kernel_runner() override;
 
   /// Empty when the program is loaded; else why not, as one line.
   const std::string& error() const { return error_; }
@@ -22,10 +20,13 @@ class kernel_runner {
   /// ours).
   bool refused() const { return refused_; }
 
-  /// Runs `s` in the kernel. False if the call failed; error() then says why.
-  bool run(step& s);
+  /// False if the call failed; error() then says why.
+  bool run(step& s) override;
+  bool run(state_step& s) override;
 
  private:
+  bool call(int program);
+
   governors* object_ = nullptr;
   std::string log_;  // what libbpf had to say, for a program the verifier rejects
   std::string error_;

@@ -37,14 +37,20 @@ inline constexpr u32 poll_state = 0;
 /// driver.
 inline constexpr u32 halt_state = 1;
 
+/// "No timer is armed", as the kernel says it (KTIME_MAX).
+inline constexpr s64 no_timer = 0x7fff'ffff'ffff'ffffLL;
+
 /// What is known before going idle. Window governors read `latency_limit_ns` only; the rest is for
-/// governors that choose among idle states by the time to the next timer. Times in ns.
+/// governors that choose among idle states (state_table.hpp). Times in ns; those to a timer are
+/// signed, because one that is overdue lies in the past, and count from where the caller says idle
+/// began: in Linux from the entry to idle or the last interrupt since, not from select.
 struct request {
   u64 latency_limit_ns = never;  ///< longest tolerated wake latency; 0 forbids halting (PM QoS)
-  u64 next_timer_ns = never;     ///< from now to the next timer if the tick is stopped
-  u64 next_event_ns = never;     ///< from now to the next timer or tick if the tick keeps running
+  s64 next_timer_ns = no_timer;  ///< to the next timer if the tick is stopped
+  s64 next_event_ns = no_timer;  ///< to the next timer or tick if the tick keeps running
   u64 disabled = 0;              ///< bit i set: idle state i is disabled
   bool tick_stopped = false;     ///< the tick is already stopped
+  u32 iowaiters = 0;             ///< tasks of this CPU that wait for I/O
 };
 
 /// What to do now.
@@ -62,6 +68,8 @@ struct outcome {
   bool spurious = false;   ///< the wake-up was for nothing (KVM: not a valid wake-up)
   u64 polled_ns = 0;       ///< time polled
   u64 block_ns = 0;  ///< time in `state` where that is not the poll: WITHOUT the poll before it
+  s64 span_ns = 0;   ///< from select to reflect, the way into the state and out of it included
+  bool woken_by_tick = false;  ///< the tick ended it
 };
 
 }  // namespace haltpoll::core
